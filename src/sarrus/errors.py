@@ -1,0 +1,62 @@
+"""Every exception that Sarrus raises on purpose. Each names the culprit and, where there are some, the valid choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SarrusError(Exception):
+    """Base class: `except sarrus.errors.SarrusError` catches everything below."""
+
+
+class ModelError(SarrusError, ValueError):
+    """A mechanism that cannot exist: bad topology, negative mass, ill-posed dynamics."""
+
+
+class NameClashError(ModelError):
+    """Two things of one kind have the same name."""
+
+
+class UnknownNameError(SarrusError, KeyError):
+    """A name that the model does not have."""
+
+    def __str__(self) -> str:  # KeyError would show the repr
+        return str(self.args[0])
+
+
+class InertiaError(ModelError):
+    """A mass or inertia that no distribution of mass has."""
+
+
+class IllPosedError(ModelError):
+    """A joint that moves no inertia: its acceleration is undefined."""
+
+
+class ImportFileError(SarrusError, ValueError):
+    """A robot file that is missing, malformed or asks for what no model can be."""
+
+
+class StateError(SarrusError, ValueError):
+    """An array of the wrong size or type, a number that is not finite, a quaternion that is not of length one."""
+
+
+class UnsupportedError(SarrusError, ValueError):
+    """A method was asked for what it does not do."""
+
+
+class MissingDependencyError(SarrusError, ImportError):
+    """An optional package is needed for this and is not installed."""
+
+
+class CacheWarning(UserWarning):
+    """A cached kernel could not be used; it was compiled again."""
+
+
+def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameError:
+    """An error that says what was asked for, what is closest and what there is."""
+    names = [str(v) for v in valid]
+    close = get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    shown = ", ".join(names[:40]) + (f", ... ({len(names)} in all)" if len(names) > 40 else "")
+    return UnknownNameError(f"unknown {kind} {name!r}.{hint} Valid: {shown or 'none'}")

@@ -1,0 +1,1 @@
+"""Spatial algebra that runs on floats and symbols alike."""

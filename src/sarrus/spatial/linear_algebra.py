@@ -1,0 +1,60 @@
+"""Small symmetric linear algebra, the same text for floats and symbols. No square roots: L D L^T."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.spatial.arrays import Array
+
+
+class Ldl(NamedTuple):
+    """A = L diag(1 / d_inv) L^T with L unit lower triangular."""
+
+    L: Array  # (n, n)
+    d_inv: Array  # (n,)
+
+
+def ldl(A: Array) -> Ldl:
+    """Factor a symmetric positive definite matrix; reads the lower triangle."""
+    n = len(A)
+    L = np.eye(n).astype(A.dtype)
+    W = np.zeros((n, n), dtype=A.dtype)  # L D, kept to save multiplications
+    d_inv = np.empty(n, dtype=A.dtype)
+    for j in range(n):
+        d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
+        d_inv[j] = 1.0 / d
+        for i in range(j + 1, n):
+            W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
+            L[i, j] = W[i, j] * d_inv[j]
+    return Ldl(L, d_inv)
+
+
+def ldl_solve(factor: Ldl, b: Array) -> Array:
+    """A^-1 b for a vector or the columns of a matrix b."""
+    L, d_inv = factor
+    n = len(d_inv)
+    x = np.array(b, dtype=np.result_type(L, b))
+    for i in range(n):
+        for k in range(i):
+            x[i] = x[i] - L[i, k] * x[k]
+    for i in range(n):
+        x[i] = x[i] * d_inv[i]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] = x[i] - L[k, i] * x[k]
+    return x
+
+
+def subtract_product(H: Array, U: Array, V: Array, zero_rows: tuple[int, ...] = ()) -> Array:
+    """H - U V^T where the result is known to be symmetric, and zero in `zero_rows`: each element computed once."""
+    n = len(H)
+    out = np.zeros((n, n), dtype=np.result_type(H, U, V))
+    for i in range(n):
+        for j in range(i, n):
+            if i in zero_rows or j in zero_rows:
+                continue
+            out[i, j] = H[i, j] - (U[i] @ V[j])
+            out[j, i] = out[i, j]
+    return out

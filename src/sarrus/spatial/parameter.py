@@ -1,0 +1,77 @@
+"""A CasADi expression as a scalar that NumPy leaves alone.
+
+NumPy takes a CasADi SX for an array and CasADi takes a NumPy array for a matrix: mixed, both guess. A model whose masses or
+lengths are symbols therefore holds `Parameter`s: plain scalars with arithmetic, around one 1x1 SX each.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+_NUMBERS = (int, float, np.floating, np.integer)
+
+
+def is_casadi(value: Any) -> bool:
+    """Whether a value is one of CasADi's, without importing CasADi."""
+    return type(value).__module__.partition(".")[0] == "casadi"
+
+
+class Parameter:
+    """One symbolic scalar of a model."""
+
+    __slots__ = ("expression",)
+
+    def __init__(self, expression: Any) -> None:
+        self.expression = expression
+
+    def __repr__(self) -> str:
+        return f"Parameter({self.expression})"
+
+    def _with(self, other: Any, operation, swapped: bool = False):
+        if isinstance(other, Parameter):
+            other = other.expression
+        elif isinstance(other, _NUMBERS):
+            other = float(other)
+        else:
+            return NotImplemented
+        value = operation(other, self.expression) if swapped else operation(self.expression, other)
+        # A constant is a number again, so that zeros and ones fold away further on.
+        return float(value) if value.is_constant() else Parameter(value)
+
+    def __add__(self, other):
+        return self._with(other, operator.add)
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return self._with(other, operator.sub)
+
+    def __rsub__(self, other):
+        return self._with(other, operator.sub, swapped=True)
+
+    def __mul__(self, other):
+        return self._with(other, operator.mul)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other):
+        return self._with(other, operator.truediv)
+
+    def __rtruediv__(self, other):
+        return self._with(other, operator.truediv, swapped=True)
+
+    def __neg__(self):
+        return Parameter(-self.expression)
+
+    # NumPy calls these on the elements of object arrays.
+    def sin(self):
+        return Parameter(self.expression.sin())
+
+    def cos(self):
+        return Parameter(self.expression.cos())
+
+    def sqrt(self):
+        return Parameter(self.expression.sqrt())

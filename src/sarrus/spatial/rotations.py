@@ -1,0 +1,114 @@
+"""Vectors in three dimensions, rotation matrices and quaternions (x y z w).
+
+These run on floats and on symbols alike; `exp_quaternion` and friends, for states, run on batches of floats.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.spatial.arrays import Array, matrix, vector
+
+
+def cross(a: Array, b: Array) -> Array:
+    """a x b."""
+    return vector(
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
+
+
+def skew(a: Array) -> Array:
+    """The matrix of b -> a x b."""
+    return matrix([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+def rotation_from_quaternion(quaternion: Array) -> Array:
+    """The rotation matrix of a unit quaternion (x y z w)."""
+    x, y, z, w = quaternion
+    x2, y2, z2 = x + x, y + y, z + z
+    return matrix(
+        [
+            [1.0 - (y * y2 + z * z2), x * y2 - w * z2, x * z2 + w * y2],
+            [x * y2 + w * z2, 1.0 - (x * x2 + z * z2), y * z2 - w * x2],
+            [x * z2 - w * y2, y * z2 + w * x2, 1.0 - (x * x2 + y * y2)],
+        ]
+    )
+
+
+def quaternion_from_rotation(R: Array) -> Array:
+    """The unit quaternion (x y z w) of a rotation matrix of floats, with w >= 0."""
+    # The eigenvector form: no branch, and accurate for every rotation.
+    trace = np.trace(R)
+    K = np.empty((4, 4))
+    K[:3, :3] = R + R.T - trace * np.eye(3)
+    K[:3, 3] = K[3, :3] = [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]
+    K[3, 3] = trace
+    quaternion = np.linalg.eigh(K)[1][:, -1]
+    return quaternion if quaternion[3] >= 0 else -quaternion
+
+
+def rotation_about(axis: Array, angle: float) -> Array:
+    """The matrix of a rotation by `angle` about a unit axis (floats)."""
+    K = skew(np.asarray(axis, float))
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K)
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """URDF's fixed-axis angles: Rz(yaw) Ry(pitch) Rx(roll)."""
+    ex, ey, ez = np.eye(3)
+    return rotation_about(ez, yaw) @ rotation_about(ey, pitch) @ rotation_about(ex, roll)
+
+
+# --- batches of floats, shapes (..., 3) and (..., 4) -------------------------------------------------
+
+
+def multiply_quaternions(a: Array, b: Array) -> Array:
+    """Hamilton's product of (..., 4) quaternions (x y z w)."""
+    av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
+    return np.concatenate(
+        [aw * bv + bw * av + np.cross(av, bv), aw * bw - np.sum(av * bv, -1, keepdims=True)], axis=-1
+    )
+
+
+def conjugate(quaternion: Array) -> Array:
+    return quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
+
+
+def rotate_by_quaternion(quaternion: Array, x: Array) -> Array:
+    """R(quaternion) x."""
+    u, w = quaternion[..., :3], quaternion[..., 3:]
+    t = 2.0 * np.cross(u, x)
+    return x + w * t + np.cross(u, t)
+
+
+def exp_quaternion(rotation_vector: Array) -> Array:
+    """The quaternion of a rotation vector."""
+    angle = np.linalg.norm(rotation_vector, axis=-1, keepdims=True)
+    return np.concatenate([0.5 * np.sinc(angle / (2 * np.pi)) * rotation_vector, np.cos(0.5 * angle)], axis=-1)
+
+
+def log_quaternion(quaternion: Array) -> Array:
+    """The rotation vector, of length at most pi, of a unit quaternion."""
+    quaternion = np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
+    u, w = quaternion[..., :3], quaternion[..., 3:]
+    s = np.linalg.norm(u, axis=-1, keepdims=True)
+    tiny = s < 1e-12
+    ratio = np.where(tiny, 2.0, 2.0 * np.arctan2(s, w) / np.where(tiny, 1.0, s))
+    return ratio * u
+
+
+def left_jacobian(rotation_vector: Array) -> Array:
+    """(..., 3, 3): the integral of exp(s phi) over s in [0, 1], which turns a screw into a displacement."""
+    phi = rotation_vector
+    t2 = np.sum(phi * phi, axis=-1)
+    small = t2 < 1e-4
+    t2s = np.where(small, 1.0, t2)
+    t = np.sqrt(t2s)
+    a = np.where(small, 0.5 - t2 / 24 + t2**2 / 720, (1.0 - np.cos(t)) / t2s)
+    b = np.where(small, 1 / 6 - t2 / 120 + t2**2 / 5040, (t - np.sin(t)) / (t2s * t))
+    K = np.zeros((*phi.shape[:-1], 3, 3))
+    K[..., 0, 1], K[..., 0, 2], K[..., 1, 2] = -phi[..., 2], phi[..., 1], -phi[..., 0]
+    K = K - np.swapaxes(K, -1, -2)
+    return np.eye(3) + a[..., None, None] * K + b[..., None, None] * (K @ K)
