@@ -1,0 +1,1 @@
+"""What a robot is: joints, bodies, frames, declared constraints, state layout, computational frames."""

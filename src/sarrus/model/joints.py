@@ -1,0 +1,308 @@
+"""Joint types: how many numbers, which motion, how to step along it.
+
+A joint type is written in its *canonical frame*: the axis of a revolute, prismatic, helical, cylindrical or
+planar joint is z; a universal joint turns about x, then about the moved y. `tree.py` chooses body frames in
+which that is true, so the motion subspace S is made of zeros and ones.
+
+| type               | q                   | v                                            |
+|--------------------|---------------------|----------------------------------------------|
+| revolute, continuous | angle             | its rate                                     |
+| prismatic          | distance            | its rate                                     |
+| helical            | angle               | its rate; advances `pitch` metres per radian |
+| cylindrical        | angle, distance     | their rates                                  |
+| universal          | two angles          | their rates                                  |
+| planar             | x, y, angle         | vx, vy, wz in the body frame                 |
+| translation        | x, y, z             | their rates                                  |
+| spherical          | quaternion xyzw     | angular velocity in the body frame           |
+| free               | x y z, quaternion   | [linear; angular] velocity in the body frame |
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.inertia import Inertia
+from sarrus.spatial.rotations import (
+    conjugate,
+    exp_quaternion,
+    left_jacobian,
+    log_quaternion,
+    multiply_quaternions,
+    rotate_by_quaternion,
+    rotation_from_quaternion,
+)
+from sarrus.spatial.transforms import AbstractFactor, Dense, Shift, Turn
+
+_E = np.eye(6)
+
+
+class AbstractJointType(ABC):
+    """What every joint type answers. Motion methods run on floats and symbols; state methods on float batches."""
+
+    name: str
+    nq: int
+    nv: int
+    n_axes = 0  # how many axis vectors a user gives
+    quaternion_at: int | None = None  # where in q a unit quaternion starts
+    constants: tuple[Scalar, ...] = ()  # what else the type depends on, such as a pitch
+    free_about_axis = True  # may the body frame be turned about z, and slid along it, without changing q's meaning?
+
+    @abstractmethod
+    def factors(self, q: Array) -> tuple[AbstractFactor, ...]:
+        """The pose of the moved frame in the joint's fixed frame."""
+
+    @abstractmethod
+    def subspace(self, q: Array) -> Array:
+        """S (6, nv): joint velocity to spatial velocity, in the moved frame."""
+
+    def bias(self, q: Array, v: Array) -> Array:
+        """cJ (6,): dS/dt v, in the moved frame. Zero where S is constant."""
+        return np.zeros(6)
+
+    def shareable(self, inertia: Inertia) -> Inertia:
+        """The part of a body's inertia that feels the joint's motion as little as the parent does.
+
+        It can be moved to the parent without changing the dynamics (the base parameters of identification),
+        which leaves zeros in this body's inertia.
+        """
+        return Inertia.zero()
+
+    # --- states: arrays (..., nq) and (..., nv) of floats -----------------------------------------------
+
+    def neutral(self) -> Array:
+        return np.zeros(self.nq)
+
+    def random(self, rng: np.random.Generator, lower: Array, upper: Array, size: tuple[int, ...]) -> Array:
+        return rng.uniform(lower, upper, size=(*size, self.nq))
+
+    def integrate(self, q: Array, v: Array) -> Array:
+        return q + v
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        return q1 - q0
+
+    def normalize(self, q: Array) -> Array:
+        return q
+
+
+def _axial_second_moment(inertia: Inertia) -> Inertia:
+    """A mass distribution along z with the body's second moment there: no inertia about z."""
+    only_zz = np.diag([0.0, 0.0, 1.0])
+    return Inertia(0.0, np.zeros(3), inertia.Sigma * only_zz)
+
+
+class Revolute(AbstractJointType):
+    name, nq, nv, n_axes = "revolute", 1, 1, 1
+
+    def factors(self, q):
+        return (Turn(2, np.cos(q)[0], np.sin(q)[0]),)
+
+    def subspace(self, q):
+        return _E[:, [5]]
+
+    def shareable(self, inertia):
+        on_axis = Inertia(inertia.mass, inertia.h * np.array([0.0, 0.0, 1.0]), np.zeros((3, 3)))
+        return on_axis + _axial_second_moment(inertia)
+
+
+class Continuous(Revolute):
+    name = "continuous"
+
+
+class Prismatic(AbstractJointType):
+    name, nq, nv, n_axes = "prismatic", 1, 1, 1
+
+    def factors(self, q):
+        return (Shift(vector(0.0, 0.0, q[0])),)
+
+    def subspace(self, q):
+        return _E[:, [2]]
+
+    def shareable(self, inertia):
+        return Inertia(0.0, np.zeros(3), inertia.Sigma)
+
+
+@dataclass(frozen=True)
+class Helical(AbstractJointType):
+    pitch: Scalar = 0.0
+    name, nq, nv, n_axes = "helical", 1, 1, 1
+
+    @property
+    def constants(self):
+        return (self.pitch,)
+
+    def factors(self, q):
+        return (Shift(vector(0.0, 0.0, self.pitch * q[0])), Turn(2, np.cos(q)[0], np.sin(q)[0]))
+
+    def subspace(self, q):
+        return vector(0.0, 0.0, self.pitch, 0.0, 0.0, 1.0).reshape(6, 1)
+
+    def shareable(self, inertia):
+        return _axial_second_moment(inertia)
+
+
+class Cylindrical(AbstractJointType):
+    name, nq, nv, n_axes = "cylindrical", 2, 2, 1
+
+    def factors(self, q):
+        return (Shift(vector(0.0, 0.0, q[1])), Turn(2, np.cos(q)[0], np.sin(q)[0]))
+
+    def subspace(self, q):
+        return _E[:, [5, 2]]
+
+    def shareable(self, inertia):
+        return _axial_second_moment(inertia)
+
+
+class Universal(AbstractJointType):
+    name, nq, nv, n_axes = "universal", 2, 2, 2
+    free_about_axis = False
+
+    def factors(self, q):
+        c, s = np.cos(q), np.sin(q)
+        return (Turn(0, c[0], s[0]), Turn(1, c[1], s[1]))
+
+    def subspace(self, q):
+        # The first axis seen from the moved frame: Ry(q1)^T ex.
+        c, s = np.cos(q[1:])[0], np.sin(q[1:])[0]
+        S = np.zeros((6, 2), dtype=q.dtype)
+        S[3, 0], S[5, 0], S[4, 1] = c, s, 1.0
+        return S
+
+    def bias(self, q, v):
+        c, s = np.cos(q[1:])[0], np.sin(q[1:])[0]
+        rate = v[0] * v[1]
+        return vector(0.0, 0.0, 0.0, -s * rate, 0.0, c * rate)
+
+    def shareable(self, inertia):
+        return Inertia(inertia.mass, np.zeros(3), np.zeros((3, 3)))
+
+
+class Planar(AbstractJointType):
+    name, nq, nv, n_axes = "planar", 3, 3, 1
+    free_about_axis = False
+
+    def factors(self, q):
+        return (Shift(vector(q[0], q[1], 0.0)), Turn(2, np.cos(q)[2], np.sin(q)[2]))
+
+    def subspace(self, q):
+        return _E[:, [0, 1, 5]]
+
+    def shareable(self, inertia):
+        return _axial_second_moment(inertia)
+
+    def integrate(self, q, v):
+        # The exponential of SE(2): constant body velocity for unit time.
+        half = 0.5 * v[..., 2]
+        sinc = np.sinc(half / np.pi)
+        c, s = np.cos(q[..., 2] + half), np.sin(q[..., 2] + half)
+        dx = sinc * (c * v[..., 0] - s * v[..., 1])
+        dy = sinc * (s * v[..., 0] + c * v[..., 1])
+        return q + np.stack([dx, dy, v[..., 2]], axis=-1)
+
+    def difference(self, q0, q1):
+        d = q1 - q0
+        half = 0.5 * d[..., 2]
+        scale = 1.0 / np.sinc(half / np.pi)
+        c, s = np.cos(q0[..., 2] + half), np.sin(q0[..., 2] + half)
+        return np.stack(
+            [scale * (c * d[..., 0] + s * d[..., 1]), scale * (c * d[..., 1] - s * d[..., 0]), d[..., 2]], axis=-1
+        )
+
+
+class Translation(AbstractJointType):
+    name, nq, nv = "translation", 3, 3
+    free_about_axis = False
+
+    def factors(self, q):
+        return (Shift(vector(*q)),)
+
+    def subspace(self, q):
+        return _E[:, :3]
+
+    def shareable(self, inertia):
+        return Inertia(0.0, np.zeros(3), inertia.Sigma)
+
+
+class Spherical(AbstractJointType):
+    name, nq, nv = "spherical", 4, 3
+    quaternion_at = 0
+    free_about_axis = False
+
+    def factors(self, q):
+        return (Dense(rotation_from_quaternion(q)),)
+
+    def subspace(self, q):
+        return _E[:, 3:]
+
+    def shareable(self, inertia):
+        return Inertia(inertia.mass, np.zeros(3), np.zeros((3, 3)))
+
+    def neutral(self):
+        return np.array([0.0, 0.0, 0.0, 1.0])
+
+    def random(self, rng, lower, upper, size):
+        return _random_quaternion(rng, size)
+
+    def integrate(self, q, v):
+        return self.normalize(multiply_quaternions(q, exp_quaternion(v)))
+
+    def difference(self, q0, q1):
+        return log_quaternion(multiply_quaternions(conjugate(q0), q1))
+
+    def normalize(self, q):
+        return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+class Free(AbstractJointType):
+    name, nq, nv = "free", 7, 6
+    quaternion_at = 3
+    free_about_axis = False
+
+    def factors(self, q):
+        return (Shift(vector(*q[:3])), Dense(rotation_from_quaternion(q[3:])))
+
+    def subspace(self, q):
+        return _E
+
+    def neutral(self):
+        return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+    def random(self, rng, lower, upper, size):
+        p = rng.uniform(lower[:3], upper[:3], size=(*size, 3))
+        return np.concatenate([p, _random_quaternion(rng, size)], axis=-1)
+
+    def integrate(self, q, v):
+        # The exponential of SE(3): constant body velocity for unit time.
+        displacement = np.einsum("...ij,...j->...i", left_jacobian(v[..., 3:]), v[..., :3])
+        p = q[..., :3] + rotate_by_quaternion(q[..., 3:], displacement)
+        turned = multiply_quaternions(q[..., 3:], exp_quaternion(v[..., 3:]))
+        return self.normalize(np.concatenate([p, turned], axis=-1))
+
+    def difference(self, q0, q1):
+        w = log_quaternion(multiply_quaternions(conjugate(q0[..., 3:]), q1[..., 3:]))
+        displacement = rotate_by_quaternion(conjugate(q0[..., 3:]), q1[..., :3] - q0[..., :3])
+        v = np.linalg.solve(left_jacobian(w), displacement[..., None])[..., 0]
+        return np.concatenate([v, w], axis=-1)
+
+    def normalize(self, q):
+        unit = q[..., 3:] / np.linalg.norm(q[..., 3:], axis=-1, keepdims=True)
+        return np.concatenate([q[..., :3], unit], axis=-1)
+
+
+def _random_quaternion(rng: np.random.Generator, size: tuple[int, ...]) -> Array:
+    """Uniform over rotations."""
+    x = rng.normal(size=(*size, 4))
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+JOINT_TYPES: dict[str, type[AbstractJointType]] = {
+    joint.name: joint
+    for joint in (
+        Revolute, Continuous, Prismatic, Helical, Cylindrical, Universal, Planar, Translation, Spherical, Free,
+    )
+}  # fmt: skip

@@ -1,0 +1,147 @@
+"""Where a robot's numbers lie in q and v, and moving along its configuration manifold. Arrays are (n,) or (B, n)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.errors import StateError
+from sarrus.spatial.arrays import Array
+
+if TYPE_CHECKING:
+    from sarrus.model.model import Model
+
+_UNIT_TOLERANCE = 1e-6
+_UNLIMITED_ANGLE = np.pi  # random_state's range where a joint has no limit
+_UNLIMITED_LENGTH = 1.0
+
+
+class StateLayout:
+    """Slices of q and v per joint, by number or by name."""
+
+    def __init__(self, model: Model) -> None:
+        self.q: tuple[slice, ...]
+        self.v: tuple[slice, ...]
+        q_slices, v_slices, nq, nv = [], [], 0, 0
+        for body in model.bodies:
+            joint = body.joint.type
+            q_slices.append(slice(nq, nq + joint.nq))
+            v_slices.append(slice(nv, nv + joint.nv))
+            nq, nv = nq + joint.nq, nv + joint.nv
+        self.q, self.v, self.nq, self.nv = tuple(q_slices), tuple(v_slices), nq, nv
+        self._model = model
+
+    def q_of(self, joint: str) -> slice:
+        """Where a joint's position lies in q."""
+        return self.q[self._model.joint_index(joint)]
+
+    def v_of(self, joint: str) -> slice:
+        """Where a joint's velocity lies in v."""
+        return self.v[self._model.joint_index(joint)]
+
+    def coordinate_name(self, k: int) -> str:
+        """A name for element k of q, for messages."""
+        for body, s in zip(self._model.bodies, self.q, strict=True):
+            if s.start <= k < s.stop:
+                return body.joint.name if s.stop - s.start == 1 else f"{body.joint.name}[{k - s.start}]"
+        raise IndexError(k)
+
+
+def as_state_array(name: str, value, size: int) -> Array:
+    """A float array (size,) or (B, size), or an error that says what was expected."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{name}: expected numbers of shape ({size},) or (B, {size}): {error}") from None
+    if array.ndim not in (1, 2) or array.shape[-1] != size:
+        raise StateError(f"{name}: expected shape ({size},) or (B, {size}), got {array.shape}")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise StateError(f"{name}{list(where)} is {array[where]}: every number must be finite")
+    return array
+
+
+def check_configuration(model: Model, q) -> Array:
+    """q as an array of the right shape, finite, with quaternions of length one."""
+    array = as_state_array("q", q, model.nq)
+    for body, s in zip(model.bodies, model.layout.q, strict=True):
+        start = body.joint.type.quaternion_at
+        if start is None:
+            continue
+        norm = np.linalg.norm(array[..., s.start + start : s.start + start + 4], axis=-1)
+        if np.any(np.abs(norm - 1.0) > _UNIT_TOLERANCE):
+            worst = float(np.ravel(norm)[np.argmax(np.abs(np.ravel(norm) - 1.0))])
+            raise StateError(
+                f"q: the quaternion of joint {body.joint.name!r} (x y z w, from q[{s.start + start}]) has length "
+                f"{worst:.6g}, expected 1. `sarrus.normalize(model, q)` makes it so"
+            )
+    return array
+
+
+def neutral(model: Model) -> Array:
+    """The configuration of zeros and identity rotations."""
+    parts = [body.joint.type.neutral() for body in model.bodies]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def random_state(model: Model, rng: np.random.Generator | int | None = None, batch: int | None = None):
+    """(q, v): q within the joints' limits (angles in [-pi, pi], lengths in [-1, 1] where there are none),
+    rotations uniform, v standard normal. With `batch`, arrays (batch, n)."""
+    rng = np.random.default_rng(rng)
+    size = () if batch is None else (batch,)
+    parts = []
+    for body in model.bodies:
+        lower, upper = _random_range(body.joint)
+        parts.append(body.joint.type.random(rng, lower, upper, size))
+    q = np.concatenate(parts, axis=-1) if parts else np.zeros((*size, 0))
+    return q, rng.normal(size=(*size, model.nv))
+
+
+def _random_range(joint) -> tuple[Array, Array]:
+    angular = {"revolute", "continuous", "helical", "universal"}
+    default = np.full(joint.type.nq, _UNLIMITED_ANGLE if joint.type.name in angular else _UNLIMITED_LENGTH)
+    if joint.type.name == "cylindrical":
+        default[0] = _UNLIMITED_ANGLE
+    if joint.type.name == "planar":
+        default[2] = _UNLIMITED_ANGLE
+    lower = np.where(np.isfinite(joint.lower), joint.lower, np.minimum(-default, joint.upper - default))
+    upper = np.where(np.isfinite(joint.upper), joint.upper, np.maximum(default, joint.lower + default))
+    return lower, np.maximum(upper, lower)
+
+
+def integrate(model: Model, q, v) -> Array:
+    """q moved by the tangent v for unit time: rotations by the exponential, not by addition."""
+    q, v = check_configuration(model, q), as_state_array("v", v, model.nv)
+    q, v = _broadcast(q, v)
+    return _per_joint(model, lambda joint, sq, sv: joint.integrate(q[..., sq], v[..., sv]))
+
+
+def difference(model: Model, q0, q1) -> Array:
+    """The shortest tangent v with integrate(q0, v) = q1."""
+    q0, q1 = check_configuration(model, q0), check_configuration(model, q1)
+    q0, q1 = _broadcast(q0, q1)
+    return _per_joint(model, lambda joint, sq, sv: joint.difference(q0[..., sq], q1[..., sq]))
+
+
+def normalize(model: Model, q) -> Array:
+    """q with its quaternions scaled to length one."""
+    q = as_state_array("q", q, model.nq)
+    for body, s in zip(model.bodies, model.layout.q, strict=True):
+        start = body.joint.type.quaternion_at
+        if start is not None and np.any(np.linalg.norm(q[..., s.start + start : s.start + start + 4], axis=-1) == 0.0):
+            raise StateError(f"q: the quaternion of joint {body.joint.name!r} is zero: it has no direction")
+    return _per_joint(model, lambda joint, sq, sv: joint.normalize(q[..., sq]))
+
+
+def _per_joint(model: Model, step) -> Array:
+    layout = model.layout
+    parts = [step(b.joint.type, sq, sv) for b, sq, sv in zip(model.bodies, layout.q, layout.v, strict=True)]
+    return np.concatenate(parts, axis=-1) if parts else np.zeros(0)
+
+
+def _broadcast(a: Array, b: Array) -> tuple[Array, Array]:
+    if a.ndim == b.ndim == 2 and len(a) != len(b):
+        raise StateError(f"batches of different sizes: {len(a)} and {len(b)}")
+    batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    return np.broadcast_to(a, (*batch, a.shape[-1])), np.broadcast_to(b, (*batch, b.shape[-1]))

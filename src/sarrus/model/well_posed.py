@@ -1,0 +1,50 @@
+"""Whether every joint moves some inertia. A massless link is fine as long as something beyond it has mass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.errors import IllPosedError
+
+if TYPE_CHECKING:
+    from sarrus.model.model import Model
+
+_RELATIVE = 1e-13  # of the inertia that the joint carries: below, it is rounding
+
+
+def check_well_posed(model: Model) -> None:
+    """Raise an error that names the link if some joint's acceleration is undefined at a generic configuration."""
+    if not model.is_numeric:
+        return
+    from sarrus.model.state import random_state
+
+    q, _ = random_state(model, rng=20240229)
+    nodes = model.tree.nodes
+    # The unshared inertia: the test asks about bodies, so it uses what belongs to them.
+    H = [node.body.inverse().congruence(body.inertia.matrix()) for node, body in zip(nodes, model.bodies, strict=True)]
+    for i in range(len(nodes) - 1, -1, -1):
+        node = nodes[i]
+        X, S, _, _ = node.kinematics(q)
+        U = H[i] @ S
+        D = S.T @ U + np.diag(node.armature)
+        # Compare with the inertia of the same kind about all axes, so that a light finger on a heavy robot passes.
+        reference = _reference(H[i], S) + node.armature
+        scaled = D / np.sqrt(np.outer(reference, reference)) if (reference > 0.0).all() else np.zeros_like(D)
+        if not np.isfinite(scaled).all() or np.linalg.eigvalsh(0.5 * (scaled + scaled.T)).min() <= _RELATIVE:
+            body = model.bodies[i]
+            raise IllPosedError(
+                f"body {body.name!r}: nothing that joint {body.joint.name!r} moves has inertia along it, so its acceleration "
+                f"is undefined. Give the body (or one beyond it) mass or inertia, give the joint armature, or fix the joint"
+            )
+        Ha = H[i] - U @ np.linalg.solve(D, U.T)
+        if node.parent >= 0:
+            H[node.parent] = H[node.parent] + X.congruence(0.5 * (Ha + Ha.T))
+
+
+def _reference(H: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """Per joint axis: the largest inertia of the same kind, translational or rotational, that is carried."""
+    mass = max(float(np.diag(H)[:3].max()), 0.0)
+    rotational = max(float(np.diag(H)[3:].max()), 0.0)
+    return np.array([mass * float(s[:3] @ s[:3]) + rotational * float(s[3:] @ s[3:]) for s in S.T])

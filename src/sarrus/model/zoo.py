@@ -1,0 +1,157 @@
+"""Mechanisms to learn, test and benchmark on. All numbers are made up, and plausible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sarrus.errors import ModelError, unknown_name
+from sarrus.model.builder import ModelBuilder
+from sarrus.model.joints import JOINT_TYPES
+from sarrus.model.model import Model
+
+LINK_LENGTH = 0.3
+LINK_MASS = 1.0
+
+
+def _rod(axis: int = 2, length: float = LINK_LENGTH, mass: float = LINK_MASS) -> dict:
+    """Inertial arguments of a thin rod that hangs along -axis from its joint."""
+    direction = -np.eye(3)[axis]
+    radius = 0.03
+    along, across = 0.5 * mass * radius**2, mass * (length**2 / 12.0 + radius**2 / 4.0)
+    moments = np.full(3, across)
+    moments[axis] = along
+    return {"mass": mass, "com": 0.5 * length * direction, "inertia": np.diag(moments)}
+
+
+def _at_least(minimum: int, **numbers: int) -> None:
+    for name, value in numbers.items():
+        if int(value) != value or value < minimum:
+            raise ModelError(f"{name} is {value!r}: expected a whole number of at least {minimum}")
+
+
+def chain(n: int, floating: bool = False) -> Model:
+    """A chain of n rods with revolute joints about x, y, z in turn; optionally with a floating first link added."""
+    _at_least(1, n=n)
+    builder = ModelBuilder(f"chain_{n}" + ("_floating" if floating else ""))
+    parent = _base(builder, floating)
+    for k in range(n):
+        builder.add_body(f"link_{k}", parent, axis=np.eye(3)[k % 3], position=_tip(k), **_rod())
+        parent = f"link_{k}"
+    return builder.add_frame("tip", parent, position=(0.0, 0.0, -LINK_LENGTH)).build()
+
+
+def tree(n: int, branching: int = 2, floating: bool = False) -> Model:
+    """A tree of n rods in which every link has `branching` children, breadth first, with revolute joints."""
+    _at_least(1, n=n, branching=branching)
+    builder = ModelBuilder(f"tree_{n}_{branching}" + ("_floating" if floating else ""))
+    root = _base(builder, floating)
+    for k in range(n):
+        parent = root if k == 0 else f"link_{(k - 1) // branching}"
+        side = 0.0 if k == 0 else 0.1 * ((k - 1) % branching - 0.5 * (branching - 1))
+        builder.add_body(
+            f"link_{k}", parent, axis=np.eye(3)[k % 3], position=_tip(k) + np.array([0.0, side, 0.0]), **_rod()
+        )
+    return builder.build()
+
+
+def random_tree(
+    rng: np.random.Generator | int | None, n: int, joints: Sequence[str] | None = None, chain_bias: float = 0.5
+) -> Model:
+    """A random tree of n bodies with random geometry, inertia and joint types.
+
+    joints      types to draw from; default: every type
+    chain_bias  probability that a body continues the last one instead of branching off an earlier one
+    """
+    _at_least(1, n=n)
+    rng = np.random.default_rng(rng)
+    kinds = list(JOINT_TYPES) if joints is None else list(joints)
+    for kind in kinds:
+        if kind not in JOINT_TYPES:
+            raise unknown_name("joint type", kind, JOINT_TYPES)
+    builder = ModelBuilder(f"random_tree_{n}")
+    for k in range(n):
+        kind = str(rng.choice(kinds))
+        parent = "world"
+        if k > 0:
+            parent = f"body_{k - 1}" if rng.random() < chain_bias else f"body_{rng.integers(0, k)}"
+        spread = rng.normal(size=(4, 3)) * 0.1  # four random masses give a physical inertia
+        mass = rng.uniform(0.5, 2.0)
+        Sigma = mass * spread.T @ spread / 4.0
+        arguments: dict = {"pitch": rng.normal() * 0.1} if kind == "helical" else {}
+        if JOINT_TYPES[kind].n_axes >= 1:
+            arguments["axis"] = _random_direction(rng)
+        if JOINT_TYPES[kind].n_axes == 2:
+            arguments["second_axis"] = np.cross(arguments["axis"], _random_direction(rng))
+        builder.add_body(
+            f"body_{k}",
+            parent,
+            joint=kind,
+            position=rng.normal(size=3) * 0.2,
+            rotation=rng.uniform(-np.pi, np.pi, size=3),
+            mass=mass,
+            com=rng.normal(size=3) * 0.1,
+            inertia=np.trace(Sigma) * np.eye(3) - Sigma,
+            **arguments,
+        )
+    return builder.build()
+
+
+def ladder(rungs: int) -> Model:
+    """A floating ladder as a tree: a rail of rods joined by revolute joints, with one rung hanging from every rail link.
+
+    The second rail of the papers' ladder is what constrains the rungs' far ends: frames `rung_tip_k` mark them.
+    """
+    _at_least(1, rungs=rungs)
+    builder = ModelBuilder(f"ladder_{rungs}")
+    parent = _base(builder, floating=True)
+    for k in range(rungs):
+        builder.add_body(f"rail_{k}", parent, axis=(1.0, 0.0, 0.0), position=_tip(k), **_rod())
+        parent = f"rail_{k}"
+        builder.add_body(
+            f"rung_{k}", parent, axis=(0.0, 0.0, 1.0), position=(0.0, 0.0, -0.5 * LINK_LENGTH), **_rod(axis=1)
+        )
+        builder.add_frame(f"rung_tip_{k}", f"rung_{k}", position=(0.0, -LINK_LENGTH, 0.0))
+    return builder.build()
+
+
+def stem(n_stem: int, branches: int, length: int = 7) -> Model:
+    """A floating stem of n_stem links that ends in `branches` chains of `length` links each, all revolute.
+
+    Frames `tip_b` mark the ends of the branches, where the papers put their constraints.
+    """
+    _at_least(1, n_stem=n_stem, branches=branches, length=length)
+    builder = ModelBuilder(f"stem_{n_stem}_{branches}_{length}")
+    parent = _base(builder, floating=True)
+    for k in range(n_stem):
+        builder.add_body(f"stem_{k}", parent, axis=np.eye(3)[k % 3], position=_tip(k), **_rod())
+        parent = f"stem_{k}"
+    for b in range(branches):
+        last = parent
+        angle = 2.0 * np.pi * b / branches
+        for k in range(length):
+            placement = {"rotation": (0.0, 0.0, angle)} if k == 0 else {}
+            builder.add_body(
+                f"branch_{b}_{k}", last, axis=np.eye(3)[k % 3], position=_tip(1), **placement, **_rod()
+            )
+            last = f"branch_{b}_{k}"
+        builder.add_frame(f"tip_{b}", last, position=(0.0, 0.0, -LINK_LENGTH))
+    return builder.build()
+
+
+def _base(builder: ModelBuilder, floating: bool) -> str:
+    if not floating:
+        return "world"
+    builder.add_body("base", joint="free", mass=5.0, inertia=np.diag([0.05, 0.06, 0.04]))
+    return "base"
+
+
+def _tip(k: int) -> np.ndarray:
+    """Where link k hangs from its parent: at the tip of the parent rod, the first at the root."""
+    return np.array([0.0, 0.0, 0.0 if k == 0 else -LINK_LENGTH])
+
+
+def _random_direction(rng: np.random.Generator) -> np.ndarray:
+    x = rng.normal(size=3)
+    return x / np.linalg.norm(x)
