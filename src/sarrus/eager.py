@@ -1,0 +1,150 @@
+"""Calling an algorithm directly: `sarrus.aba(model, q, v, tau)`.
+
+The text of the algorithm runs on single states as it stands. A batch `(B, n)` runs the traced tape, a chunk of states per
+NumPy call. CasADi inputs (or a model with symbols) give CasADi expressions. All three are the same algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from sarrus.algorithms import registry
+from sarrus.codegen import interpret
+from sarrus.codegen.parameters import symbols_of
+from sarrus.codegen.tape import Tape
+from sarrus.codegen.trace import trace
+from sarrus.errors import StateError
+from sarrus.model.model import Model
+from sarrus.model.state import check_configuration
+from sarrus.spatial.parameter import is_casadi
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the intermediate values
+
+
+def eager(function: Callable[P, R]) -> Callable[P, R]:
+    """The public form of an algorithm: checked arguments, single states, batches and symbols."""
+    entry = registry.find(function.__name__)
+    parameters = signature(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
+        bound = parameters.bind(*args, **kwargs)
+        model: Model = bound.arguments.pop("model")
+        if not isinstance(model, Model):
+            raise StateError(f"{entry.name}: the first argument is a sarrus Model, got {type(model).__name__}")
+        names = {port.name for port in entry.inputs}
+        given = {name: x for name, x in bound.arguments.items() if name in names and x is not None}
+        options = {name: x for name, x in bound.arguments.items() if name not in names}
+        if any(is_casadi(x) for x in given.values()) or not model.is_numeric:
+            return _symbolic(model, entry, given, options)
+        arrays, batch = check_inputs(model, entry, given)
+        if batch is None:
+            return _plain(entry.function(model, **arrays, **options))
+        return _batched(model, entry, arrays, batch, options)
+
+    return call
+
+
+def check_inputs(
+    model: Model, entry: registry.Algorithm, given: dict[str, Any]
+) -> tuple[dict[str, np.ndarray], int | None]:
+    """Arrays of the right shape and finite, and the size of the batch (None: a single state)."""
+    arrays: dict[str, np.ndarray] = {}
+    sizes: dict[str, int] = {}
+    for port in entry.inputs:
+        if port.name not in given:
+            continue
+        shape = port.shape(model)
+        arrays[port.name] = check_array(model, port.name, given[port.name], shape)
+        if arrays[port.name].ndim > len(shape):
+            sizes[port.name] = len(arrays[port.name])
+    if len(set(sizes.values())) > 1:
+        raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
+    return arrays, next(iter(sizes.values()), None)
+
+
+def check_array(model: Model, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    if name == "q":
+        return check_configuration(model, value)
+    batched = ("B", *shape)
+    expected = f"{name}: expected shape {shape} or {batched}".replace("'", "")
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise StateError(f"{expected}: {error}") from None
+    if array.shape != shape and array.shape[1:] != shape:
+        raise StateError(f"{expected}, got {array.shape}")
+    if not np.isfinite(array).all():
+        where = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
+        raise StateError(f"{name}{where} is {array[tuple(where)]}: every number must be finite")
+    return array
+
+
+def _batched(
+    model: Model, entry: registry.Algorithm, arrays: dict[str, np.ndarray], batch: int, options: dict[str, Any]
+) -> Any:
+    tape = trace(model, entry.name, inputs=tuple(arrays), **options)
+    flat = []
+    for port in tape.inputs:
+        array = np.broadcast_to(arrays[port.name], (batch, *port.shape)).reshape(batch, port.size)
+        flat.append(np.ascontiguousarray(array.T))
+    outputs = [np.empty((batch, port.size)) for port in tape.outputs]
+    for start in range(0, batch, _CHUNK):
+        stop = min(start + _CHUNK, batch)
+        values = interpret.run(tape, [array[:, start:stop] for array in flat])
+        for output, columns in zip(outputs, values, strict=True):
+            for k, column in enumerate(columns):
+                output[start:stop, k] = column
+    return _result(
+        model, entry, options, [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)], tape
+    )
+
+
+def _symbolic(model: Model, entry: registry.Algorithm, given: dict[str, Any], options: dict[str, Any]) -> Any:
+    import casadi as ca
+
+    ordered = {port.name: given[port.name] for port in entry.inputs if port.name in given}
+    tape = trace(model, entry.name, inputs=tuple(ordered), **options)
+    inputs: list[Any] = []
+    for port in tape.inputs:
+        if port.name == "parameters":
+            inputs.append(symbols_of(model))
+            continue
+        value = ca.SX(ordered[port.name]) if is_casadi(ordered[port.name]) else ca.SX(np.asarray(ordered[port.name], float))
+        if value.numel() != port.size:
+            raise StateError(f"{port.name}: expected {port.size} elements, got a CasADi matrix of {value.shape}")
+        tall = value.T if len(port.shape) == 2 else value  # CasADi counts down columns
+        inputs.append([tall[k] for k in range(port.size)])
+    values = interpret.run(tape, inputs, symbolic=True)
+    shaped = [_casadi_matrix(x, port.shape) for x, port in zip(values, tape.outputs, strict=True)]
+    return _result(model, entry, options, shaped, tape)
+
+
+def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
+    import casadi as ca
+
+    if len(shape) == 3:  # a list of matrices: CasADi has no third dimension
+        size = shape[1] * shape[2]
+        return [_casadi_matrix(values[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
+    flat = ca.vertcat(*values) if values else ca.SX(0, 1)
+    return ca.reshape(flat, shape[1], shape[0]).T if len(shape) == 2 else flat
+
+
+def _result(model: Model, entry: registry.Algorithm, options: dict[str, Any], values: list[Any], tape: Tape) -> Any:
+    if entry.outputs is not None:
+        return values[0]
+    return entry.result_type(**{port.name: x for port, x in zip(tape.outputs, values, strict=True)})
+
+
+def _plain(result: Any) -> Any:
+    """NumPy scalars of 0-d results as floats."""
+    if isinstance(result, tuple):
+        return type(result)(*(_plain(x) for x in result))  # type: ignore[call-arg]
+    return float(result) if np.ndim(result) == 0 else result
