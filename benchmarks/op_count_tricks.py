@@ -1,0 +1,155 @@
+"""What each trick saves on the operation count of ABA: leave one out at a time.
+
+    python -m benchmarks.op_count_tricks [ROBOT ...]
+
+Each variant is validated against the full method on random states before its operations are counted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import sarrus
+from sarrus.algorithms.sweeps import eliminate_joint, joint_kinematics
+from sarrus.cli.robot_argument import robot_from
+from sarrus.codegen import interpret
+from sarrus.codegen.graph import Graph
+from sarrus.codegen.tape import Port, Tape, tape_of
+from sarrus.model import tree as tree_module
+from sarrus.model.model import Model
+from sarrus.spatial import transforms
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.inertia import Inertia
+from sarrus.spatial.linear_algebra import ldl_solve
+from sarrus.spatial.rotations import cross
+
+DEFAULT_ROBOTS = ("example:talos_full_v2", "example:go1", "example:ur5_robot", "zoo:chain:30")
+
+
+def textbook_aba(model: Model, q: Array, v: Array, tau: Array) -> Array:
+    """Featherstone's Table 7.1 as printed: spatial velocities, c = cJ + v x vJ in the inward sweep."""
+    tree = model.tree
+    joints = joint_kinematics(tree, q, v)
+    velocity: list[Array] = []
+    c: list[Array] = []
+    f: list[Array] = []
+    for node, (X, _, vJ, cJ) in zip(tree.nodes, joints, strict=True):
+        vi = vJ if node.parent < 0 else X.apply(velocity[node.parent]) + vJ
+        velocity.append(vi)
+        w, linear = vi[3:], vi[:3]
+        c.append(cJ + np.concatenate([cross(w, vJ[:3]) + cross(linear, vJ[3:]), cross(w, vJ[3:])]))
+        h = node.inertia.momentum(vi)
+        f.append(-np.concatenate([cross(w, h[:3]), cross(w, h[3:]) + cross(linear, h[:3])]))
+    H = [node.inertia.matrix() for node in tree.nodes]
+    parts: list = [None] * len(H)
+    for i in range(len(H) - 1, -1, -1):
+        node, (X, S, _, _) = tree.nodes[i], joints[i]
+        parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
+        if node.parent >= 0:
+            H[node.parent] = H[node.parent] + X.congruence(Ha)
+            f[node.parent] = f[node.parent] + X.apply_T(fa - Ha @ c[i])
+    a: list[Array] = []
+    qdd: list[Array] = []
+    ground = np.concatenate([-tree.gravity, np.zeros(3)])
+    for i, (node, (X, S, _, _)) in enumerate(zip(tree.nodes, joints, strict=True)):
+        carried = X.apply(ground if node.parent < 0 else a[node.parent]) + c[i]
+        qdd.append(ldl_solve(parts[i].D, parts[i].u) - parts[i].UD.T @ carried)
+        a.append(carried + S @ qdd[-1])
+    return np.concatenate(qdd)
+
+
+def _tape(model: Model, function: Callable) -> Tape:
+    graph = Graph()
+    ports = (Port("q", (model.nq,)), Port("v", (model.nv,)), Port("tau", (model.nv,)))
+    inputs = [graph.inputs(slot, port.size) for slot, port in enumerate(ports)]
+    return tape_of(graph, ports, {"qdd": function(model, *inputs)})
+
+
+def _plain_rotation(self: transforms.Turn, A: Array) -> Array:
+    return transforms.Dense(transforms.Transform((self,)).R).rotate_symmetric(A)
+
+
+def _plain_rotation_matrix(self: transforms.Turn, B: Array) -> Array:
+    return transforms.Dense(transforms.Transform((self,)).R).rotate_matrix(B)
+
+
+@contextmanager
+def _without(trick: str) -> Iterator[None]:
+    """Computational frames and transforms with one trick switched off."""
+    t = tree_module
+    patches = {
+        "inertia shared with the parent": [patch.object(t, "_share_inertia", lambda nodes: (nodes, Inertia.zero()))],
+        "origin slid along the joint axis": [patch.object(t, "_sparsest_on_axis", lambda p, u: (0.0, p))],
+        "frame turned about the joint axis": [patch.object(t, "_turn_for_children", lambda *_: 0.0)],
+        "known zero rows of Ha": [patch.object(t, "_zero_rows", lambda *_: ())],
+        "one shared product per planar rotation": [
+            patch.object(transforms.Turn, "rotate_symmetric", _plain_rotation),
+            patch.object(transforms.Turn, "rotate_matrix", _plain_rotation_matrix),
+        ],
+    }[trick]
+    for p in patches:
+        p.start()
+    try:
+        yield
+    finally:
+        for p in patches:
+            p.stop()
+
+
+TRICKS = (
+    "inertia shared with the parent",
+    "origin slid along the joint axis",
+    "frame turned about the joint axis",
+    "known zero rows of Ha",
+    "one shared product per planar rotation",
+)
+
+
+def _fresh(model: Model) -> Model:
+    """The same robot with nothing computed yet."""
+    return Model(model.name, model.bodies, model.frames, model.constraints, model.gravity)
+
+
+def _validated(model: Model, tape: Tape) -> int:
+    q, v = sarrus.random_state(model, rng=0)
+    tau = np.random.default_rng(0).normal(size=model.nv)
+    expected = sarrus.aba(model, q, v, tau)
+    got = np.array(interpret.run(tape, [q, v, tau])[0])
+    error = np.abs(got - expected).max() / np.abs(expected).max()
+    if error > 1e-9:
+        raise SystemExit(f"{model.name}: a variant is off by {error:.1e}; not counted")
+    return tape.op_count.total
+
+
+def main(robots: list[str]) -> None:
+    table = Table(title="operations of ABA per robot; in brackets, what leaving the trick out costs")
+    table.add_column("variant")
+    columns: list[list[str]] = []
+    for name in robots or DEFAULT_ROBOTS:
+        model = robot_from(name, floating_base=True if name.startswith("example:") else None)
+        table.add_column(f"{model.name} ({model.nv} dof)", justify="right")
+        full = _validated(model, _tape(model, sarrus.aba.__wrapped__))  # type: ignore[attr-defined]
+        rows = [f"{full:,}"]
+        for trick in TRICKS:
+            with _without(trick):
+                variant = _fresh(model)
+                count = _validated(model, _tape(variant, sarrus.aba.__wrapped__))  # type: ignore[attr-defined]
+            rows.append(f"{count:,} (+{100 * (count / full - 1):.1f} %)")
+        count = _validated(model, _tape(model, textbook_aba))
+        rows.append(f"{count:,} (+{100 * (count / full - 1):.1f} %)")
+        columns.append(rows)
+    labels = ["all tricks", *(f"without: {trick}" for trick in TRICKS), "without: bias motion (textbook sweeps)"]
+    for k, label in enumerate(labels):
+        table.add_row(label, *(column[k] for column in columns))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""The command line: thin adapters around the library."""

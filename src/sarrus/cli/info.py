@@ -1,0 +1,155 @@
+"""`sarrus info`: what a robot is and what its dynamics cost."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+
+from sarrus.algorithms import registry
+from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.codegen.trace import op_count
+from sarrus.model.constraints import Coupling, LoopClosure, Tendon
+from sarrus.model.model import Body, Model
+
+
+def info(
+    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
+    floating_base: Annotated[
+        bool | None,
+        typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")] = False,
+) -> None:
+    """Bodies, joints, mass, loops and couplings of a robot, what the import dropped, and operation counts.
+
+    Operation counts are exact: additions, multiplications, divisions and sines of the code that Sarrus would compile for
+    this robot.
+    """
+    console = Console()
+    with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True, disable=as_json) as progress:
+        task = progress.add_task("loading")
+        model = robot_from(robot, floating_base)
+        counts = {}
+        for entry in registry.algorithms().values():
+            if entry.options and "frame" in entry.options:
+                continue
+            progress.update(task, description=f"tracing {entry.name}")
+            counts[entry.name] = op_count(model, entry.name)
+    if as_json:
+        typer.echo(json.dumps(_as_dict(model, counts), indent=2))
+        return
+    show_model(console, model)
+    console.print(_count_table(model, counts))
+
+
+def show_model(console: Console, model: Model) -> None:
+    """Print a model's bodies, constraints and import report."""
+    console.print(
+        f"[bold]{model.name}[/bold]: {model.nb} bodies, nq {model.nq}, nv {model.nv}, mass {float(model.mass):.6g} kg, "
+        f"{len(model.frames)} frames, {len(model.constraints)} declared constraints"
+    )
+    table = Table(title="bodies", title_justify="left")
+    for column in ("#", "body", "parent", "joint", "type", "q", "v", "mass [kg]"):
+        table.add_column(column, justify="right" if column in ("#", "mass [kg]") else "left", overflow="fold")
+    for i, body in enumerate(model.bodies):
+        table.add_row(*_body_row(model, i, body))
+    console.print(table)
+    rotors = {b.joint.name: b.joint.armature.max() for b in model.bodies if np.any(b.joint.armature)}
+    if rotors:
+        console.print(f"armature on {len(rotors)} joints, {min(rotors.values()):.3g} to {max(rotors.values()):.3g} kg m^2")
+    if model.constraints:
+        constraints = Table(title="loops, couplings and tendons", title_justify="left")
+        for column in ("name", "kind", "between", "from"):
+            constraints.add_column(column)
+        for constraint in model.constraints:
+            kind, between = _describe(constraint)
+            constraints.add_row(constraint.name, kind + ("" if constraint.active else " (inactive)"), between, constraint.source)
+        console.print(constraints)
+    if model.import_report:
+        console.print("[bold]import report[/bold]: in the file, not in the model")
+        for line in model.import_report:
+            console.print(f"  - {line}", markup=False, highlight=False)
+    else:
+        console.print("import report: nothing was dropped")
+
+
+def _body_row(model: Model, i: int, body: Body) -> list[str]:
+    parent = "world" if body.parent < 0 else model.bodies[body.parent].name
+    kind = " ".join([body.joint.type.name, *(_direction(axis) for axis in body.joint.axes)])
+    return [
+        str(i), body.name, parent, body.joint.name, kind, _span(model.layout.q[i]), _span(model.layout.v[i]),
+        f"{float(body.inertia.mass):.4g}",
+    ]  # fmt: skip
+
+
+def _direction(axis: np.ndarray) -> str:
+    for k, name in enumerate("xyz"):
+        if abs(axis[k]) == 1.0:
+            return name if axis[k] > 0 else f"-{name}"
+    return "(" + " ".join(f"{x:.3g}" for x in axis) + ")"
+
+
+def _span(s: slice) -> str:
+    return f"{s.start}" if s.stop - s.start == 1 else f"{s.start}:{s.stop}"
+
+
+def _describe(constraint: Any) -> tuple[str, str]:
+    if isinstance(constraint, LoopClosure):
+        return f"loop closed by {constraint.joint}", f"{constraint.frame_a} - {constraint.frame_b}"
+    if isinstance(constraint, Coupling):
+        terms = " ".join(f"{ratio:+.4g} {name}" for name, ratio in constraint.ratios)
+        if constraint.driver is None:
+            return "coupling", f"{terms} = {constraint.polynomial[0]:.4g}"
+        polynomial = " ".join(f"{c:+.4g} x^{k}" for k, c in enumerate(constraint.polynomial) if c)
+        return "coupling", f"{terms} = {polynomial or '0'}, x = {constraint.driver}"
+    if isinstance(constraint, Tendon):
+        return "tendon", " ".join(f"{ratio:+.4g} {name}" for name, ratio in constraint.coefficients)
+    return type(constraint).__name__.lower(), f"{constraint.frame_a} - {constraint.frame_b}"
+
+
+def _count_table(model: Model, counts: dict[str, Any]) -> Table:
+    table = Table(title="operation counts, exact, for this robot", title_justify="left")
+    table.add_column("algorithm")
+    for column in ("total", "per dof", "add", "mul", "div", "trig"):
+        table.add_column(column, justify="right")
+    for name, count in counts.items():
+        kinds = count.by_kind
+        per_dof = count.total / max(model.nv, 1)
+        table.add_row(
+            name, f"{count.total:,}", f"{per_dof:.0f}", *(f"{kinds[k]:,}" for k in ("add", "mul", "div", "trig"))
+        )
+    return table
+
+
+def _as_dict(model: Model, counts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "nb": model.nb,
+        "nq": model.nq,
+        "nv": model.nv,
+        "mass": float(model.mass),
+        "bodies": [
+            {
+                "name": body.name,
+                "parent": "world" if body.parent < 0 else model.bodies[body.parent].name,
+                "joint": body.joint.name,
+                "type": body.joint.type.name,
+                "mass": float(body.inertia.mass),
+            }
+            for body in model.bodies
+        ],
+        "constraints": [
+            {"name": c.name, "kind": _describe(c)[0], "between": _describe(c)[1], "active": c.active, "source": c.source}
+            for c in model.constraints
+        ],
+        "import_report": list(model.import_report),
+        "op_counts": {
+            name: {"total": c.total, "by_kind": c.by_kind, "by_stage": c.by_stage} for name, c in counts.items()
+        },
+    }

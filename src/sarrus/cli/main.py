@@ -1,0 +1,61 @@
+"""`sarrus`: the command line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import sarrus
+from sarrus.cli.info import info
+from sarrus.errors import SarrusError
+
+app = typer.Typer(
+    name="sarrus",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="""Constrained rigid-body dynamics, compiled for your robot.
+
+    Look at a robot, and at what computing its dynamics costs:
+
+        [bold]sarrus info robot.urdf --floating-base[/bold]
+        [bold]sarrus info zoo:chain:7[/bold]            a mechanism that Sarrus brings
+        [bold]sarrus info example:talos_full_v2[/bold]  a robot of the package example-robot-data
+
+    In Python: import sarrus; help(sarrus)
+    """,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sarrus {sarrus.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
+app.command()(info)
+
+
+def main() -> None:
+    """Run the command line; errors of the user's input are one line and exit code 2."""
+    try:
+        app()
+    except SarrusError as error:
+        Console(stderr=True).print(f"[bold red]error:[/bold red] {type(error).__name__}:", end=" ")
+        Console(stderr=True, markup=False, highlight=False, soft_wrap=True).print(str(error))
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""What a user may write where a command wants a robot."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from sarrus.errors import ImportFileError, SarrusError, unknown_name
+from sarrus.importers import load
+from sarrus.importers.example_robots import example_robot
+from sarrus.model import zoo
+from sarrus.model.model import Model
+
+HELP = (
+    "A URDF or MJCF file; `zoo:NAME:ARGS` for a mechanism of the zoo (zoo:chain:7, zoo:stem:5:4); "
+    "`example:NAME` for a robot of the package example-robot-data (example:talos_full_v2)."
+)
+ZOO = {
+    name: function
+    for name, function in vars(zoo).items()
+    if inspect.isfunction(function) and function.__module__ == zoo.__name__ and not name.startswith("_")
+}
+
+
+def robot_from(text: str, floating_base: bool | None) -> Model:
+    """The model that the text names."""
+    kind, _, rest = text.partition(":")
+    if kind == "zoo":
+        return _from_zoo(rest)
+    if kind == "example":
+        return load(example_robot(rest), floating_base=floating_base)
+    return load(text, floating_base=floating_base)
+
+
+def _from_zoo(text: str) -> Model:
+    name, *arguments = text.split(":")
+    if name not in ZOO:
+        raise unknown_name("zoo mechanism", name, ZOO)
+    usage = f"zoo:{name} takes {inspect.signature(ZOO[name])}, separated by colons"
+    try:
+        values = [ast.literal_eval(argument) for argument in arguments]
+        return ZOO[name](*values)
+    except SarrusError:
+        raise
+    except (ValueError, SyntaxError, TypeError) as error:
+        raise ImportFileError(f"{usage}: {error}") from None
