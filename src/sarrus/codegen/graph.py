@@ -20,6 +20,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from sarrus.spatial.choice import AbstractScalar
 from sarrus.spatial.parameter import Parameter
 from sarrus.spatial.stages import current_stage
 
@@ -132,10 +133,12 @@ class Graph:
             return float(_FOLD[op](self.value(x_.index), self.value(y_.index)))
         return self.node(op, x_.index, y_.index)
 
-    def select(self, condition: Symbol, x: Symbol | float, y: Symbol | float) -> Symbol:
-        return self.node(
-            Op.SELECT, condition.index, _lift(self, x).index, _lift(self, y).index
-        )
+    def select(self, condition: Symbol | float, x: Symbol | float, y: Symbol | float) -> Symbol | float:
+        if type(condition) is not Symbol:
+            return x if condition else y
+        if x is y:
+            return x
+        return self.node(Op.SELECT, condition.index, _lift(self, x).index, _lift(self, y).index)
 
 
 def _lift(graph: Graph, x) -> Symbol:
@@ -152,7 +155,7 @@ def _known(graph: Graph, x) -> Symbol | float:
     return x
 
 
-class Symbol:
+class Symbol(AbstractScalar):
     """One scalar of a `Graph`. Python and NumPy numbers mix freely with it."""
 
     __slots__ = ("graph", "index")
@@ -259,7 +262,6 @@ class Symbol:
             return other * g.value(i)
         if _is_reciprocal(g, j, i) or _is_reciprocal(g, i, j):
             return 1.0
-        # A constant factor moves out: (2 x) y = 2 (x y), so that x y can be shared.
         return g.node(Op.MUL, i, j) if i <= j else g.node(Op.MUL, j, i)
 
     __rmul__ = __mul__
@@ -296,6 +298,12 @@ class Symbol:
 
     def __abs__(self):
         return self.graph.unary(Op.ABS, self)
+
+    def choose_if_less(self, bound, yes, no):
+        return self.graph.select(self.graph.binary(Op.LESS, self, bound), yes, no)
+
+    def choose_if_greater(self, bound, yes, no):
+        return self.graph.select(self.graph.binary(Op.LESS, bound, self), yes, no)
 
     # NumPy calls these methods on the elements of object arrays: np.sin(q) works on both.
     def sin(self):

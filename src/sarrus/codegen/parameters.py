@@ -55,13 +55,14 @@ class ParameterLifter:
     def __init__(self, symbols: Sequence[Any], slot: int) -> None:
         self._symbols = list(symbols)
         self._slot = slot
-        self._known: dict[int, Symbol | float] = {}
+        # The expression is kept with its symbol: a hash is an address, which another expression may get once this one is gone.
+        self._known: dict[int, tuple[Any, Symbol | float]] = {}
 
     def lift(self, graph: Graph, parameter: Parameter) -> Symbol | float:
         key = parameter.expression.element_hash()
         if key not in self._known:
-            self._known[key] = self._convert(graph, parameter.expression)
-        return self._known[key]
+            self._known[key] = (parameter.expression, self._convert(graph, parameter.expression))
+        return self._known[key][1]
 
     def _convert(self, graph: Graph, expression: Any) -> Symbol | float:
         import casadi as ca

@@ -12,7 +12,7 @@ from sarrus.algorithms import registry
 from sarrus.codegen.graph import Graph
 from sarrus.codegen.parameters import ParameterLifter, symbols_of
 from sarrus.codegen.tape import OpCount, Port, Tape, tape_of
-from sarrus.errors import unknown_name
+from sarrus.errors import UnsupportedError, unknown_name
 from sarrus.model.model import Model
 
 _tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()
@@ -38,6 +38,9 @@ def trace(
     for name in wanted:
         if name not in {port.name for port in entry.inputs}:
             raise unknown_name(f"input of {method}:", name, [port.name for port in entry.inputs])
+    missing = [port.name for port in entry.inputs if not port.optional and port.name not in wanted]
+    if missing:
+        raise UnsupportedError(f"{method} needs {', '.join(missing)} among its inputs, got {', '.join(wanted) or 'none'}")
     symbols = tuple(symbols_of(model) if parameters is None else parameters)
     key = (method, wanted, tuple(x.element_hash() for x in symbols), tuple(sorted((k, _hashable(v)) for k, v in options.items())))
     known = _tapes.setdefault(model, {})

@@ -1,0 +1,152 @@
+"""LLVM IR, as text, of a planned tape. The lane type is a parameter; the table below is the whole back end.
+
+Text is written directly: LLVM's parser reads it ten times faster than a Python IR builder makes it. No fast-math
+flag appears anywhere, so LLVM may neither contract nor reassociate: one lane and eight lanes give the same bits.
+"""
+
+from __future__ import annotations
+
+from sarrus.codegen.allocate import Action, Compute, Load, Store
+from sarrus.codegen.artifact import FUNCTION_TABLE_BYTES
+from sarrus.codegen.graph import Op
+from sarrus.codegen.lane import Lane
+from sarrus.codegen.plan import Plan, Table
+from sarrus.codegen.sincos import ATAN2_POINTER, call_per_lane, write_sincos
+from sarrus.codegen.tape import ARITY, Tape
+from sarrus.codegen.writer import Writer
+
+WIDE_SCALARS = 8  # evaluations of a transcendental function at once in a one-lane kernel
+
+# {r}: result; {a} {b} {c}: operands; {T}: type; {S}: suffix; {M}: mask type.
+_TEMPLATES = {
+    Op.ADD: "{r} = fadd {T} {a}, {b}",
+    Op.SUB: "{r} = fsub {T} {a}, {b}",
+    Op.MUL: "{r} = fmul {T} {a}, {b}",
+    Op.DIV: "{r} = fdiv {T} {a}, {b}",
+    Op.NEG: "{r} = fneg {T} {a}",
+    Op.SQRT: "{r} = call {T} @llvm.sqrt.{S}({T} {a})",
+    Op.ABS: "{r} = call {T} @llvm.fabs.{S}({T} {a})",
+    Op.MIN: "{r} = call {T} @llvm.minimum.{S}({T} {a}, {T} {b})",
+    Op.MAX: "{r} = call {T} @llvm.maximum.{S}({T} {a}, {T} {b})",
+    Op.COPYSIGN: "{r} = call {T} @llvm.copysign.{S}({T} {a}, {T} {b})",
+    Op.LESS: "{r}.m = fcmp olt {T} {a}, {b}\n {r} = select {M} {r}.m, {T} {one}, {T} {zero}",
+    Op.SELECT: "{r}.m = fcmp une {T} {a}, {zero}\n {r} = select {M} {r}.m, {T} {b}, {T} {c}",
+    Op.FMA: "{r} = call {T} @llvm.fma.{S}({T} {a}, {T} {b}, {T} {c})",
+    Op.FNMA: "{r}.n = fneg {T} {a}\n {r} = call {T} @llvm.fma.{S}({T} {r}.n, {T} {b}, {T} {c})",
+    Op.FMS: "{r}.n = fneg {T} {c}\n {r} = call {T} @llvm.fma.{S}({T} {a}, {T} {b}, {T} {r}.n)",
+}
+_INTRINSICS = {"sqrt": 1, "fabs": 1, "minimum": 2, "maximum": 2, "copysign": 2, "fma": 3}
+
+
+def declarations(bits: int) -> str:
+    """The intrinsics that may be used, for every number of lanes."""
+    lines = ["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
+    for lane in (Lane(bits, 2**k) for k in range(7)):
+        for name, arity in _INTRINSICS.items():
+            lines.append(f"declare {lane.type} @llvm.{name}.{lane.suffix}({', '.join([lane.type] * arity)})")
+    return "\n".join(lines)
+
+
+def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str) -> str:
+    """One straight-line function `name(workspace, constants)`."""
+    op, arg, constants = tape.op, tape.arg, tape.constants
+    T, size = lane.type, lane.bytes
+    fixed = {
+        "T": T, "S": lane.suffix, "M": lane.mask, "one": lane.constant(1.0), "zero": lane.constant(0.0),
+    }  # fmt: skip
+    templates = {code: text.format_map(_Keep(fixed)) for code, text in _TEMPLATES.items()}
+    pointer = f"ptr noalias align {lane.alignment}"
+    lines = [f"define internal void @{name}({pointer} %w, {pointer} %k) nounwind {{"]
+    names: dict[int, str] = {}
+
+    def operand(a: int) -> str:
+        return names[a] if a in names else lane.constant(float(constants[arg[a, 0]]))
+
+    def address(slot: int) -> str:
+        if slot >= 0:
+            return f"getelementptr i8, ptr %w, i64 {slot * size}"
+        return f"getelementptr i8, ptr %k, i64 {(-1 - slot) * size}"
+
+    for number, action in enumerate(actions):
+        if type(action) is Compute:
+            k = action.value
+            code = Op(int(op[k]))
+            text = [operand(a) for a in arg[k, : ARITY[code]].tolist()] + ["", ""]
+            names[k] = f"%v{k}"
+            lines.append(" " + templates[code].format(r=f"%v{k}", a=text[0], b=text[1], c=text[2]))
+        elif type(action) is Load:
+            names[action.value] = f"%l{number}"
+            lines.append(f" %p{number} = {address(action.slot)}")
+            lines.append(f" %l{number} = load {T}, ptr %p{number}, align {lane.alignment}")
+        elif type(action) is Store:
+            lines.append(f" %p{number} = {address(action.slot)}")
+            lines.append(f" store {T} {operand(action.value)}, ptr %p{number}, align {lane.alignment}")
+    lines.append(" ret void\n}")
+    return "\n".join(lines)
+
+
+def emit_table(plan: Plan, table: Table, lane: Lane, name: str) -> str:
+    """A function `name(workspace, constants)` that loops over the evaluations of `table`.
+
+    One evaluation is a long chain of dependent operations, so several are done at once, as one wide vector.
+    """
+    together = WIDE_SCALARS if lane.count == 1 else 2
+    wide = Lane(lane.bits, lane.count * together, lane.fma)
+    nowhere = plan.slots - 1  # where results go that nobody wants
+    rows = []
+    for arguments, results in zip(table.arguments, table.results, strict=True):
+        rows.append([plan.slot[a] for a in arguments] + [plan.slot[k] if k >= 0 else nowhere for k in results])
+    arity, columns = len(table.arguments[0]), len(rows[0])
+    rows += [rows[-1][:arity] + [nowhere] * (columns - arity)] * (-len(rows) % together)
+    flat = ", ".join(f"i32 {slot * lane.bytes}" for row in rows for slot in row)
+    data = f"@{name}.slots = private unnamed_addr constant [{len(rows) * columns} x i32] [{flat}], align 16"
+    w = Writer(f"internal void @{name}(ptr %w, ptr %k)")
+    functions = w.offset("%k", -FUNCTION_TABLE_BYTES)
+    with w.loop(len(rows) // together) as i:
+        first = w.offset(f"@{name}.slots", w.value(f"mul i64 {i}, {4 * columns * together}"))
+        pointers = []  # per row, per column
+        for number in range(together):
+            offsets = [
+                w.value(f"load i32, ptr {w.offset(first, 4 * (number * columns + column))}, align 4")
+                for column in range(columns)
+            ]
+            pointers.append([w.offset("%w", w.value(f"zext i32 {offset} to i64")) for offset in offsets])
+        x = [_joined(w, lane, wide, [row[column] for row in pointers]) for column in range(arity)]
+        if table.function == "sincos":
+            results = write_sincos(w, wide, x[0], functions)
+        else:
+            function = w.value(f"load ptr, ptr {w.offset(functions, ATAN2_POINTER)}, align 8")
+            results = (call_per_lane(w, wide, function, x),)
+        for column, value in enumerate(results, start=arity):
+            _split(w, lane, wide, value, [row[column] for row in pointers])
+    return data + "\n" + w.finish()
+
+
+def _joined(w: Writer, lane: Lane, wide: Lane, pointers: list[str]) -> str:
+    """The values at `pointers` side by side."""
+    parts = [w.value(f"load {lane.type}, ptr {p}, align {lane.alignment}") for p in pointers]
+    if lane.count > 1:
+        mask = ", ".join(f"i32 {k}" for k in range(wide.count))
+        return w.value(f"shufflevector {lane.type} {parts[0]}, {lane.type} {parts[1]}, <{wide.count} x i32> <{mask}>")
+    joined = "poison"
+    for number, part in enumerate(parts):
+        joined = w.value(f"insertelement {wide.type} {joined}, {lane.scalar} {part}, i32 {number}")
+    return joined
+
+
+def _split(w: Writer, lane: Lane, wide: Lane, value: str, pointers: list[str]) -> None:
+    """Store the parts of `value`, one to each pointer."""
+    for number, pointer in enumerate(pointers):
+        if lane.count > 1:
+            mask = ", ".join(f"i32 {number * lane.count + k}" for k in range(lane.count))
+            part = w.value(f"shufflevector {wide.type} {value}, {wide.type} poison, <{lane.count} x i32> <{mask}>")
+        else:
+            part = w.value(f"extractelement {wide.type} {value}, i32 {number}")
+        w.do(f"store {lane.type} {part}, ptr {pointer}, align {lane.alignment}")
+
+
+class _Keep(dict):
+    """Leaves unknown fields of a format string as they are."""
+
+    def __missing__(self, key: str) -> str:
+        return "{" + key + "}"

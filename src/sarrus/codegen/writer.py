@@ -1,0 +1,68 @@
+"""Write LLVM IR text with loops and branches in it, keeping names and labels straight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Writer:
+    """One function under construction."""
+
+    def __init__(self, signature: str) -> None:
+        self._lines = [f"define {signature} nounwind {{", "entry:"]
+        self._count = 0
+        self.block = "entry"
+
+    def _fresh(self) -> int:
+        self._count += 1
+        return self._count
+
+    def value(self, expression: str) -> str:
+        """Write `%x = expression`; the name of the result."""
+        name = f"%x{self._fresh()}"
+        self._lines.append(f" {name} = {expression}")
+        return name
+
+    def do(self, statement: str) -> None:
+        self._lines.append(f" {statement}")
+
+    def label(self, name: str) -> None:
+        self._lines.append(f"{name}:")
+        self.block = name
+
+    def offset(self, pointer: str, byte_offset: str | int) -> str:
+        return self.value(f"getelementptr i8, ptr {pointer}, i64 {byte_offset}")
+
+    @contextmanager
+    def loop(self, count: str | int) -> Iterator[str]:
+        """`for i in range(count)`: the block inside sees i."""
+        n = self._fresh()
+        before, index = self.block, f"%i{n}"
+        self.do(f"br label %head{n}")
+        self.label(f"head{n}")
+        phi = len(self._lines)
+        self.do("")
+        more = self.value(f"icmp ult i64 {index}, {count}")
+        self.do(f"br i1 {more}, label %body{n}, label %end{n}")
+        self.label(f"body{n}")
+        yield index
+        following = self.value(f"add i64 {index}, 1")
+        self._lines[phi] = f" {index} = phi i64 [0, %{before}], [{following}, %{self.block}]"
+        self.do(f"br label %head{n}")
+        self.label(f"end{n}")
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """`if condition:` around the block; values made inside leave it through memory only."""
+        n = self._fresh()
+        self.do(f"br i1 {condition}, label %then{n}, label %end{n}")
+        self.label(f"then{n}")
+        yield
+        self.do(f"br label %end{n}")
+        self.label(f"end{n}")
+
+    def finish(self, statement: str = "ret void") -> str:
+        """The text of the function, which ends with `statement`."""
+        self.do(statement)
+        return "\n".join([*self._lines, "}"])
