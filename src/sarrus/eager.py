@@ -20,7 +20,7 @@ from sarrus.codegen.tape import Tape
 from sarrus.codegen.trace import trace
 from sarrus.errors import StateError
 from sarrus.model.model import Model
-from sarrus.model.state import check_configuration
+from sarrus.model.state import as_state_array, check_configuration
 from sarrus.spatial.parameter import is_casadi
 
 P = ParamSpec("P")
@@ -30,7 +30,7 @@ _CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the inter
 
 def eager(function: Callable[P, R]) -> Callable[P, R]:
     """The public form of an algorithm: checked arguments, single states, batches and symbols."""
-    entry = registry.find(function.__name__)
+    entry = registry.entry_of(function)
     parameters = signature(function)
 
     @wraps(function)
@@ -42,6 +42,9 @@ def eager(function: Callable[P, R]) -> Callable[P, R]:
         names = {port.name for port in entry.inputs}
         given = {name: x for name, x in bound.arguments.items() if name in names and x is not None}
         options = {name: x for name, x in bound.arguments.items() if name not in names}
+        for port in entry.inputs:
+            if port.name not in given and not port.optional:
+                raise StateError(f"{entry.name}: the input {port.name!r} is missing")
         if any(is_casadi(x) for x in given.values()) or not model.is_numeric:
             return _symbolic(model, entry, given, options)
         arrays, batch = check_inputs(model, entry, given)
@@ -62,29 +65,13 @@ def check_inputs(
         if port.name not in given:
             continue
         shape = port.shape(model)
-        arrays[port.name] = check_array(model, port.name, given[port.name], shape)
+        value = given[port.name]
+        arrays[port.name] = check_configuration(model, value) if port.name == "q" else as_state_array(port.name, value, shape)
         if arrays[port.name].ndim > len(shape):
             sizes[port.name] = len(arrays[port.name])
     if len(set(sizes.values())) > 1:
         raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
     return arrays, next(iter(sizes.values()), None)
-
-
-def check_array(model: Model, name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    if name == "q":
-        return check_configuration(model, value)
-    batched = ("B", *shape)
-    expected = f"{name}: expected shape {shape} or {batched}".replace("'", "")
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{expected}: {error}") from None
-    if array.shape != shape and array.shape[1:] != shape:
-        raise StateError(f"{expected}, got {array.shape}")
-    if not np.isfinite(array).all():
-        where = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
-        raise StateError(f"{name}{where} is {array[tuple(where)]}: every number must be finite")
-    return array
 
 
 def _batched(
@@ -102,9 +89,7 @@ def _batched(
         for output, columns in zip(outputs, values, strict=True):
             for k, column in enumerate(columns):
                 output[start:stop, k] = column
-    return _result(
-        model, entry, options, [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)], tape
-    )
+    return _result(entry, [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)], tape)
 
 
 def _symbolic(model: Model, entry: registry.Algorithm, given: dict[str, Any], options: dict[str, Any]) -> Any:
@@ -124,7 +109,7 @@ def _symbolic(model: Model, entry: registry.Algorithm, given: dict[str, Any], op
         inputs.append([tall[k] for k in range(port.size)])
     values = interpret.run(tape, inputs, symbolic=True)
     shaped = [_casadi_matrix(x, port.shape) for x, port in zip(values, tape.outputs, strict=True)]
-    return _result(model, entry, options, shaped, tape)
+    return _result(entry, shaped, tape)
 
 
 def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
@@ -137,7 +122,7 @@ def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
     return ca.reshape(flat, shape[1], shape[0]).T if len(shape) == 2 else flat
 
 
-def _result(model: Model, entry: registry.Algorithm, options: dict[str, Any], values: list[Any], tape: Tape) -> Any:
+def _result(entry: registry.Algorithm, values: list[Any], tape: Tape) -> Any:
     if entry.outputs is not None:
         return values[0]
     return entry.result_type(**{port.name: x for port, x in zip(tape.outputs, values, strict=True)})

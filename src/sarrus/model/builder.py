@@ -10,9 +10,19 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import IllPosedError, InertiaError, ModelError, NameClashError, unknown_name
-from sarrus.model.constraints import Constraint, Coupling, Distance, LoopClosure, Tendon
+from sarrus.model.constraints import Constraint
 from sarrus.model.joints import JOINT_TYPES, AbstractJointType, Helical
-from sarrus.model.model import WORLD, WORLD_NAME, Body, Frame, Joint, Model, Placement
+from sarrus.model.model import (
+    WORLD,
+    WORLD_NAME,
+    Body,
+    Frame,
+    Joint,
+    Model,
+    Placement,
+    as_gravity,
+    check_constraint_names,
+)
 from sarrus.model.well_posed import check_well_posed
 from sarrus.spatial.arrays import Array, Scalar, as_field, is_numeric
 from sarrus.spatial.inertia import Inertia
@@ -41,7 +51,7 @@ class ModelBuilder:
 
     def __init__(self, name: str = "robot", *, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
         self.name = name
-        self.gravity = np.array(gravity, dtype=float).reshape(3)
+        self.gravity = as_gravity(gravity)
         self._links: dict[str, _Link] = {}
         self._frames: dict[str, tuple[str, Placement]] = {}
         self._constraints: dict[str, Constraint] = {}
@@ -150,7 +160,7 @@ class ModelBuilder:
         model = Model(
             self.name, tuple(bodies), tuple(frames), tuple(self._constraints.values()), self.gravity, tuple(self._report)
         )
-        _check_constraint_names(model)
+        check_constraint_names(model)
         try:
             check_well_posed(model)
         except IllPosedError as error:
@@ -243,6 +253,8 @@ def _make_joint(
     for key in ("armature", "damping", "friction", "stiffness", "velocity_limit", "effort_limit"):
         if is_numeric(fields[key]) and (np.isnan(fields[key]).any() or (fields[key] < 0.0).any()):
             raise ModelError(f"{key} of joint {name!r} is {fields[key].tolist()}: it must not be negative")
+        if is_numeric(fields[key]) and not key.endswith("limit") and not np.isfinite(fields[key]).all():
+            raise ModelError(f"{key} of joint {name!r} is {fields[key].tolist()}: it must be finite")
     if np.isnan(fields["lower"]).any() or np.isnan(fields["upper"]).any() or (fields["lower"] > fields["upper"]).any():
         raise ModelError(f"limits of joint {name!r}: lower {fields['lower'].tolist()} exceeds upper {fields['upper'].tolist()}")
     rest = _broadcast_field(carried.get("rest", joint_type.neutral()), nq, f"rest of joint {name!r}")
@@ -328,19 +340,3 @@ def _cycle(links: dict[str, _Link], start: str) -> str:
         name = links[name].parent
     loop = [*seen[seen.index(name) :], name]
     return " <- ".join(repr(x) for x in loop)
-
-
-def _check_constraint_names(model: Model) -> None:
-    for constraint in model.constraints:
-        if isinstance(constraint, (LoopClosure, Distance)):
-            for name in (constraint.frame_a, constraint.frame_b):
-                if name not in model._frame_index:
-                    raise unknown_name(f"frame of constraint {constraint.name!r}:", name, model.frame_names)
-        elif isinstance(constraint, (Coupling, Tendon)):
-            terms = constraint.ratios if isinstance(constraint, Coupling) else constraint.coefficients
-            names = [name for name, _ in terms]
-            if isinstance(constraint, Coupling) and constraint.driver is not None:
-                names.append(constraint.driver)
-            for name in names:
-                if name not in model._joint_index:
-                    raise unknown_name(f"joint of constraint {constraint.name!r}:", name, model.joint_names)

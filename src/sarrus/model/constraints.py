@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from sarrus.errors import ModelError
+
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
@@ -16,6 +20,52 @@ class Constraint:
     name: str
     source: str = field(default="", kw_only=True)
     active: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkConstraint(Constraint):
+    """A constraint of one frame against the world: rows on the frame's spatial acceleration, in the frame's axes.
+
+    desired        the acceleration that the rows are to have: None (zero), numbers, or "input" (given at run time)
+    stabilization  Baumgarte's time constant in seconds; None: no feedback
+    R              softness, one number or one per row: a soft row's force is (k - K a) / R; None where only hard methods are used
+    """
+
+    frame: str
+    desired: Any = field(default=None, kw_only=True)
+    stabilization: float | None = field(default=None, kw_only=True)
+    R: Any = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Contact(LinkConstraint):
+    """A frame that stays where it is: its origin (dim 3) or its whole pose (dim 6).
+
+    `at`: the position (dim 3) or (position, rotation matrix) that Baumgarte's feedback returns to; None: velocity feedback only.
+    Rows of dim 3 are the acceleration of the origin as a point.
+    """
+
+    dim: int = 3
+    at: Any = None
+
+    @property
+    def size(self) -> int:
+        return self.dim
+
+
+@dataclass(frozen=True, eq=False)
+class LinkRows(LinkConstraint):
+    """Arbitrary rows: K a = desired with a the frame's spatial acceleration [linear; angular] in its own axes."""
+
+    K: Any = None  # (m, 6)
+
+    @property
+    def size(self) -> int:
+        return len(self.K)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,3 +113,60 @@ class Tendon(Constraint):
 
     coefficients: tuple[tuple[str, float], ...]
     properties: tuple[tuple[str, Any], ...] = ()
+
+
+def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None, k: Any = None,
+            stabilization: float | None = None, R: Any = None) -> Contact:  # fmt: skip
+    """A frame that touches the world: dim 3 holds its origin, dim 6 welds it.
+
+    k              desired acceleration of the rows: None (zero), numbers, or "input" (an input of the algorithm)
+    at             where it is held, for Baumgarte's position feedback: a position, or (position, rotation) for dim 6
+    stabilization  Baumgarte's time constant in seconds (None: off)
+    R              softness of the rows, for the soft methods
+    """
+    if dim not in (3, 6):
+        raise ModelError(f"contact of frame {frame!r}: dim is {dim!r}. Valid: 3 (point), 6 (weld)")
+    return Contact(
+        name or f"contact_{frame}", frame, dim, at, desired=_desired(k, dim, frame),
+        stabilization=_time(stabilization, frame), R=_softness(R, dim, frame),
+    )  # fmt: skip
+
+
+def link_rows(frame: str, K: Any, k: Any = None, *, name: str | None = None, stabilization: float | None = None,
+              R: Any = None) -> LinkRows:  # fmt: skip
+    """Rows `K a = k` on a frame's spatial acceleration [linear; angular], in the frame's own axes. K is (m, 6)."""
+    rows = np.array(K, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != 6 or not np.isfinite(rows).all():
+        raise ModelError(f"link_rows of frame {frame!r}: K must be finite, of shape (m, 6), got shape {rows.shape}")
+    m = len(rows)
+    return LinkRows(
+        name or f"rows_{frame}", frame, rows, desired=_desired(k, m, frame),
+        stabilization=_time(stabilization, frame), R=_softness(R, m, frame),
+    )  # fmt: skip
+
+
+def _desired(k: Any, size: int, frame: str) -> Any:
+    if k is None or (isinstance(k, str) and k == "input"):
+        return k
+    try:
+        array = np.array(k, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f'constraint of frame {frame!r}: k is {k!r}. Valid: None, {size} numbers, "input"') from None
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise ModelError(f"constraint of frame {frame!r}: k must be {size} finite numbers, got {array.tolist()}")
+    return array
+
+
+def _softness(R: Any, size: int, frame: str) -> Any:
+    if R is None:
+        return None
+    array = np.array(R, dtype=float) * np.ones(size) if np.ndim(R) == 0 else np.array(R, dtype=float)
+    if array.shape != (size,) or not np.isfinite(array).all() or (array <= 0.0).any():
+        raise ModelError(f"constraint of frame {frame!r}: R must be positive, one number or {size}, got {R!r}")
+    return array
+
+
+def _time(stabilization: float | None, frame: str) -> float | None:
+    if stabilization is not None and not (np.isfinite(stabilization) and stabilization > 0.0):
+        raise ModelError(f"constraint of frame {frame!r}: the stabilization time must be positive, got {stabilization!r}")
+    return stabilization

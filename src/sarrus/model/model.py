@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sarrus.errors import unknown_name
-from sarrus.model.constraints import Constraint
+from sarrus.errors import ModelError, NameClashError, unknown_name
+from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.joints import AbstractJointType
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 from sarrus.spatial.inertia import Inertia
@@ -40,6 +40,12 @@ class Placement:
     @staticmethod
     def identity() -> Placement:
         return Placement(np.eye(3), np.zeros(3))
+
+
+def _freeze(*arrays: Array) -> None:
+    """A model is immutable, its arrays included."""
+    for array in arrays:
+        array.flags.writeable = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +81,9 @@ class Body:
     placement: Placement
     inertia: Inertia  # in the body frame
 
+    def __post_init__(self) -> None:
+        _freeze(self.placement.R, self.placement.p, self.inertia.h, self.inertia.Sigma)
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -83,6 +92,9 @@ class Frame:
     name: str
     body: int
     placement: Placement
+
+    def __post_init__(self) -> None:
+        _freeze(self.placement.R, self.placement.p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +110,9 @@ class Model:
     constraints: tuple[Constraint, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     import_report: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _freeze(self.gravity)
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq {self.nq}, nv {self.nv}>"
@@ -195,6 +210,66 @@ class Model:
         placed = (x for frame in self.frames for x in (frame.placement.R, frame.placement.p))
         return all(is_numeric(x) for x in (*fields, *placed))
 
+    @property
+    def active_constraints(self) -> tuple[Constraint, ...]:
+        """Those that constrain, in order of declaration."""
+        return tuple(c for c in self.constraints if c.active and not isinstance(c, Tendon))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the active constraints of links have."""
+        return sum(c.size for c in self.active_constraints if isinstance(c, LinkConstraint))
+
+    @property
+    def n_input_rows(self) -> int:
+        """How many of them have their desired acceleration given at run time."""
+        return sum(
+            c.size for c in self.active_constraints if isinstance(c, LinkConstraint) and isinstance(c.desired, str)
+        )
+
+    def with_constraints(self, *constraints: Constraint) -> Model:
+        """The same robot with these constraints declared after those that it has."""
+        added = replace(self, constraints=self.constraints + tuple(constraints))
+        check_constraint_names(added)
+        return added
+
+    def without_constraints(self) -> Model:
+        """The same robot as a plain tree."""
+        return replace(self, constraints=())
+
     def with_gravity(self, gravity: Array) -> Model:
         """The same robot in another gravitational field (a vector in the world frame)."""
-        return replace(self, gravity=np.asarray(gravity, dtype=float).reshape(3))
+        return replace(self, gravity=as_gravity(gravity))
+
+
+def as_gravity(value: Any) -> Array:
+    """A gravitational field as three finite numbers."""
+    try:
+        gravity = np.array(value, dtype=float).reshape(3)
+    except (TypeError, ValueError):
+        raise ModelError(f"gravity is {value!r}: expected three numbers") from None
+    if not np.isfinite(gravity).all():
+        raise ModelError(f"gravity is {gravity.tolist()}: every number must be finite")
+    return gravity
+
+
+def check_constraint_names(model: Model) -> None:
+    """Every name that a constraint uses exists, and no two constraints share theirs."""
+    names = [constraint.name for constraint in model.constraints]
+    for name in names:
+        if names.count(name) > 1:
+            raise NameClashError(f"two constraints are called {name!r}")
+    for constraint in model.constraints:
+        if isinstance(constraint, (LoopClosure, Distance, LinkConstraint)):
+            single = isinstance(constraint, LinkConstraint)
+            for name in (constraint.frame,) if single else (constraint.frame_a, constraint.frame_b):
+                if name not in model._frame_index:
+                    raise unknown_name(f"frame of constraint {constraint.name!r}:", name, model.frame_names)
+        elif isinstance(constraint, (Coupling, Tendon)):
+            terms = constraint.ratios if isinstance(constraint, Coupling) else constraint.coefficients
+            names = [name for name, _ in terms]
+            if isinstance(constraint, Coupling) and constraint.driver is not None:
+                names.append(constraint.driver)
+            for name in names:
+                if name not in model._joint_index:
+                    raise unknown_name(f"joint of constraint {constraint.name!r}:", name, model.joint_names)

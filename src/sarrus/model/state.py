@@ -48,17 +48,19 @@ class StateLayout:
         raise IndexError(k)
 
 
-def as_state_array(name: str, value, size: int) -> Array:
-    """A float array (size,) or (B, size), or an error that says what was expected."""
+def as_state_array(name: str, value, shape: int | tuple[int, ...]) -> Array:
+    """A finite float array of that shape, or of a batch (B, *shape); else an error that says what was expected."""
+    shape = (shape,) if isinstance(shape, int) else shape
+    expected = f"{name}: expected shape {shape} or {('B', *shape)}".replace("'", "")
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError) as error:
-        raise StateError(f"{name}: expected numbers of shape ({size},) or (B, {size}): {error}") from None
-    if array.ndim not in (1, 2) or array.shape[-1] != size:
-        raise StateError(f"{name}: expected shape ({size},) or (B, {size}), got {array.shape}")
+        raise StateError(f"{expected}: {error}") from None
+    if array.shape != shape and (array.ndim == 0 or array.shape[1:] != shape):
+        raise StateError(f"{expected}, got {array.shape}")
     if not np.isfinite(array).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise StateError(f"{name}{list(where)} is {array[where]}: every number must be finite")
+        where = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
+        raise StateError(f"{name}{where} is {array[tuple(where)]}: every number must be finite")
     return array
 
 
@@ -114,14 +116,14 @@ def integrate(model: Model, q, v) -> Array:
     """q moved by the tangent v for unit time: rotations by the exponential, not by addition."""
     q, v = check_configuration(model, q), as_state_array("v", v, model.nv)
     q, v = _broadcast(q, v)
-    return _per_joint(model, lambda joint, sq, sv: joint.integrate(q[..., sq], v[..., sv]))
+    return _per_joint(model, q, lambda joint, sq, sv: joint.integrate(q[..., sq], v[..., sv]))
 
 
 def difference(model: Model, q0, q1) -> Array:
     """The shortest tangent v with integrate(q0, v) = q1."""
     q0, q1 = check_configuration(model, q0), check_configuration(model, q1)
     q0, q1 = _broadcast(q0, q1)
-    return _per_joint(model, lambda joint, sq, sv: joint.difference(q0[..., sq], q1[..., sq]))
+    return _per_joint(model, q0, lambda joint, sq, sv: joint.difference(q0[..., sq], q1[..., sq]))
 
 
 def normalize(model: Model, q) -> Array:
@@ -131,13 +133,14 @@ def normalize(model: Model, q) -> Array:
         start = body.joint.type.quaternion_at
         if start is not None and np.any(np.linalg.norm(q[..., s.start + start : s.start + start + 4], axis=-1) == 0.0):
             raise StateError(f"q: the quaternion of joint {body.joint.name!r} is zero: it has no direction")
-    return _per_joint(model, lambda joint, sq, sv: joint.normalize(q[..., sq]))
+    return _per_joint(model, q, lambda joint, sq, sv: joint.normalize(q[..., sq]))
 
 
-def _per_joint(model: Model, step) -> Array:
+def _per_joint(model: Model, q: Array, step) -> Array:
+    """step(joint type, slice of q, slice of v) of every joint, one after the other; q gives the batch."""
     layout = model.layout
     parts = [step(b.joint.type, sq, sv) for b, sq, sv in zip(model.bodies, layout.q, layout.v, strict=True)]
-    return np.concatenate(parts, axis=-1) if parts else np.zeros(0)
+    return np.concatenate(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0))
 
 
 def _broadcast(a: Array, b: Array) -> tuple[Array, Array]:

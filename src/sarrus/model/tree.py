@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sarrus.model.model import Body, Model, Placement
 
 _EPS = 8 * np.finfo(float).eps  # rounding of an element of a rotation matrix
+_FAR = 8.0  # how much farther than the user's frame a computational one may lie
 
 
 class Kinematics(NamedTuple):
@@ -214,7 +215,10 @@ def _turn_for_children(body: Body, frame: Placement, heirs: list[Body]) -> float
 
 
 def _sparsest_on_axis(p: Array, u: Array) -> tuple[float, Array]:
-    """The point p + slide u with the most zeros (the nearest to the origin among equals)."""
+    """The point p + slide u with the most zeros (the nearest to the origin among equals).
+
+    Not one far away: an axis that almost misses a coordinate axis meets it at a distance that costs as many digits.
+    """
     scale = float(np.abs(p).max())
     if scale == 0.0:
         return 0.0, p
@@ -223,6 +227,8 @@ def _sparsest_on_axis(p: Array, u: Array) -> tuple[float, Array]:
         candidate = p + slide * u
         candidate[np.abs(candidate) <= _EPS * scale] = 0.0
         rank = (np.count_nonzero(candidate), float(np.linalg.norm(candidate)))
+        if rank[1] > _FAR * scale:
+            continue
         if best is None or rank < best[:2]:
             best = (*rank, float(slide), candidate)
     assert best is not None

@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.errors import ModelError, unknown_name
 from sarrus.model.builder import ModelBuilder
+from sarrus.model.constraints import contact
 from sarrus.model.joints import JOINT_TYPES
 from sarrus.model.model import Model
 
@@ -98,46 +99,70 @@ def random_tree(
     return builder.build()
 
 
-def ladder(rungs: int) -> Model:
-    """A floating ladder as a tree: a rail of rods joined by revolute joints, with one rung hanging from every rail link.
+def chain_welded_tip(n: int) -> Model:
+    """A fixed chain of n rods whose tip is welded to the world (PV paper, Fig. 4a)."""
+    return chain(n).with_constraints(contact("tip", 6))
 
-    The second rail of the papers' ladder is what constrains the rungs' far ends: frames `rung_tip_k` mark them.
+
+def chain_every_kth_welded(k: int) -> Model:
+    """A fixed chain of k^2 rods of which every k-th is welded to the world (PV-OSIMr paper, Fig. 4a)."""
+    _at_least(1, k=k)
+    return chain(k * k).with_constraints(*(contact(f"link_{i}", 6) for i in range(k - 1, k * k, k)))
+
+
+def chain_all_welded(n: int) -> Model:
+    """A fixed chain of n rods each of which is welded to the world (PV-OSIMr paper, Fig. 4b).
+
+    Over-constrained: its Delassus matrix is singular, which is what makes it a test of scaling and of rank.
+    """
+    return chain(n).with_constraints(*(contact(f"link_{i}", 6) for i in range(n)))
+
+
+def ladder(rungs: int, *, constrained: bool = False) -> Model:
+    """A floating ladder (PV paper, Fig. 4b): rungs of seven links, three links of rail from each rung to the next.
+
+    Frames `rung_tip_k` mark the rungs' far ends; `constrained` welds them to the world.
     """
     _at_least(1, rungs=rungs)
-    builder = ModelBuilder(f"ladder_{rungs}")
-    parent = _base(builder, floating=True)
+    builder = ModelBuilder(f"ladder_{rungs}" + ("_welded" if constrained else ""))
+    rail = _base(builder, floating=True)
     for k in range(rungs):
-        builder.add_body(f"rail_{k}", parent, axis=(1.0, 0.0, 0.0), position=_tip(k), **_rod())
-        parent = f"rail_{k}"
-        builder.add_body(
-            f"rung_{k}", parent, axis=(0.0, 0.0, 1.0), position=(0.0, 0.0, -0.5 * LINK_LENGTH), **_rod(axis=1)
-        )
-        builder.add_frame(f"rung_tip_{k}", f"rung_{k}", position=(0.0, -LINK_LENGTH, 0.0))
-    return builder.build()
+        if k > 0:
+            rail = _branch(builder, f"rail_{k}", rail, 3)
+        last = _branch(builder, f"rung_{k}", rail, 7, rotation=(0.5 * np.pi, 0.0, 0.0))
+        builder.add_frame(f"rung_tip_{k}", last, position=(0.0, 0.0, -LINK_LENGTH))
+    model = builder.build()
+    return model.with_constraints(*(contact(f"rung_tip_{k}", 6) for k in range(rungs))) if constrained else model
 
 
-def stem(n_stem: int, branches: int, length: int = 7) -> Model:
-    """A floating stem of n_stem links that ends in `branches` chains of `length` links each, all revolute.
+def stem(n_stem: int, branches: int, length: int = 7, *, constrained: bool = False) -> Model:
+    """A floating stem of n_stem links with `branches` chains of `length` links at both ends (PV paper, Fig. 2e).
 
-    Frames `tip_b` mark the ends of the branches, where the papers put their constraints.
+    The floating base is the stem's first link. Frames `tip_0`, `tip_1`, ... mark the ends of the 2 * branches chains,
+    those at the base first; `constrained` welds them to the world.
     """
     _at_least(1, n_stem=n_stem, branches=branches, length=length)
-    builder = ModelBuilder(f"stem_{n_stem}_{branches}_{length}")
-    parent = _base(builder, floating=True)
-    for k in range(n_stem):
-        builder.add_body(f"stem_{k}", parent, axis=np.eye(3)[k % 3], position=_tip(k), **_rod())
-        parent = f"stem_{k}"
-    for b in range(branches):
-        last = parent
-        angle = 2.0 * np.pi * b / branches
-        for k in range(length):
-            placement = {"rotation": (0.0, 0.0, angle)} if k == 0 else {}
-            builder.add_body(
-                f"branch_{b}_{k}", last, axis=np.eye(3)[k % 3], position=_tip(1), **placement, **_rod()
-            )
-            last = f"branch_{b}_{k}"
+    builder = ModelBuilder(f"stem_{n_stem}_{branches}_{length}" + ("_welded" if constrained else ""))
+    base = _base(builder, floating=True)
+    end = _branch(builder, "stem", base, n_stem - 1) if n_stem > 1 else base
+    for b in range(2 * branches):
+        start, angle = (base, np.pi) if b < branches else (end, 0.0)
+        side = 2.0 * np.pi * (b % branches) / branches
+        last = _branch(builder, f"branch_{b}", start, length, rotation=(angle, 0.0, side))
         builder.add_frame(f"tip_{b}", last, position=(0.0, 0.0, -LINK_LENGTH))
-    return builder.build()
+    model = builder.build()
+    return model.with_constraints(*(contact(f"tip_{b}", 6) for b in range(2 * branches))) if constrained else model
+
+
+def _branch(
+    builder: ModelBuilder, name: str, parent: str, length: int, rotation: Sequence[float] = (0.0, 0.0, 0.0)
+) -> str:
+    """Rods with revolute joints about x, y, z in turn from the parent's tip; `rotation` turns the first."""
+    for k in range(length):
+        turn = {"rotation": rotation} if k == 0 and any(rotation) else {}
+        builder.add_body(f"{name}_{k}", parent, axis=np.eye(3)[k % 3], position=_tip(1), **turn, **_rod())
+        parent = f"{name}_{k}"
+    return parent
 
 
 def _base(builder: ModelBuilder, floating: bool) -> str:

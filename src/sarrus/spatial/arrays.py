@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.spatial.choice import Scalar
 from sarrus.spatial.parameter import Parameter, is_casadi
 
-Scalar = Any  # float, np.float64, a traced symbol or a `Parameter`
+__all__ = ["Array", "Scalar", "as_field", "is_numeric", "matrix", "vector"]
+
 Array = np.ndarray
 
 

@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.choice import choose
+
+_DEPENDENT = 1e-12
 
 
 class Ldl(NamedTuple):
@@ -31,6 +34,25 @@ def ldl(A: Array) -> Ldl:
     return Ldl(L, d_inv)
 
 
+def ldl_semidefinite(A: Array) -> Ldl:
+    """Factor a symmetric positive semidefinite matrix; a row that depends on those before it gets pivot infinity.
+
+    `ldl_solve` then returns one of the solutions of a consistent system, and finite numbers otherwise.
+    """
+    n = len(A)
+    L = np.eye(n).astype(A.dtype)
+    W = np.zeros((n, n), dtype=A.dtype)
+    d_inv = np.empty(n, dtype=A.dtype)
+    for j in range(n):
+        d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
+        dependent = _DEPENDENT * A[j, j]  # what is left of the diagonal is rounding
+        d_inv[j] = choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
+        for i in range(j + 1, n):
+            W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
+            L[i, j] = W[i, j] * d_inv[j]
+    return Ldl(L, d_inv)
+
+
 def ldl_solve(factor: Ldl, b: Array) -> Array:
     """A^-1 b for a vector or the columns of a matrix b."""
     L, d_inv = factor
@@ -45,6 +67,32 @@ def ldl_solve(factor: Ldl, b: Array) -> Array:
         for k in range(i + 1, n):
             x[i] = x[i] - L[k, i] * x[k]
     return x
+
+
+def ldl_forward(factor: Ldl, b: Array) -> Array:
+    """L^-1 b: half of a solve. With Y = L^-1 B, B^T A^-1 B = Y^T diag(d_inv) Y."""
+    L, d_inv = factor
+    x = np.array(b, dtype=np.result_type(L, b))
+    for i in range(len(d_inv)):
+        for k in range(i):
+            x[i] = x[i] - L[i, k] * x[k]
+    return x
+
+
+def ldl_congruence(factor: Ldl, B: Array) -> Array:
+    """B^T A^-1 B, symmetric, each element computed once."""
+    Y = ldl_forward(factor, B)
+    return symmetric_product(Y.T, (Y.T * factor.d_inv).T)
+
+
+def symmetric_product(A: Array, B: Array) -> Array:
+    """A B where the result is known to be symmetric: each element computed once."""
+    n = len(A)
+    out = np.zeros((n, n), dtype=np.result_type(A, B))
+    for i in range(n):
+        for j in range(i, n):
+            out[i, j] = out[j, i] = A[i] @ B[:, j]
+    return out
 
 
 def subtract_product(H: Array, U: Array, V: Array, zero_rows: tuple[int, ...] = ()) -> Array:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.spatial.choice import AbstractScalar
+
 _NUMBERS = (int, float, np.floating, np.integer)
 
 
@@ -19,7 +21,7 @@ def is_casadi(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "casadi"
 
 
-class Parameter:
+class Parameter(AbstractScalar):
     """One symbolic scalar of a model."""
 
     __slots__ = ("expression",)
@@ -66,6 +68,19 @@ class Parameter:
     def __neg__(self):
         return Parameter(-self.expression)
 
+    def __abs__(self):
+        return Parameter(abs(self.expression))
+
+    def choose_if_less(self, bound, yes, no):
+        import casadi as ca
+
+        return Parameter(ca.if_else(self.expression < _bare(bound), _bare(yes), _bare(no)))
+
+    def choose_if_greater(self, bound, yes, no):
+        import casadi as ca
+
+        return Parameter(ca.if_else(_bare(bound) < self.expression, _bare(yes), _bare(no)))
+
     # NumPy calls these on the elements of object arrays.
     def sin(self):
         return Parameter(self.expression.sin())
@@ -75,3 +90,7 @@ class Parameter:
 
     def sqrt(self):
         return Parameter(self.expression.sqrt())
+
+
+def _bare(x: Any) -> Any:
+    return x.expression if isinstance(x, Parameter) else x

@@ -1,0 +1,64 @@
+"""One robot out of two: `attach` a gripper to an arm."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from sarrus.errors import NameClashError
+from sarrus.model.constraints import Constraint
+from sarrus.model.model import WORLD, WORLD_NAME, Body, Frame, Model, Placement, check_constraint_names
+
+_NAMES = ("name", "frame", "frame_a", "frame_b", "driver")  # fields of constraints that hold one name
+_LISTS = ("ratios", "references", "coefficients")  # ... and those that hold (name, number) pairs
+
+
+def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
+    """`model` with `other` mounted on one of its frames: what was fixed to other's world is then fixed to that frame.
+
+    prefix  put before every name of `other` (bodies, joints, frames, constraints); its world becomes the frame
+    `prefix + "world"`
+
+    `other` keeps its constraints; gravity is the model's. Its bodies follow those of `model`, so q and v are joined
+    in that order.
+    """
+    mount = model.frame(frame)
+
+    def home(body: int, placement: Placement) -> tuple[int, Placement]:
+        return (mount.body, mount.placement @ placement) if body == WORLD else (body + model.nb, placement)
+
+    def named(name: str) -> str:
+        return f"{prefix}{name}" if name != WORLD_NAME or prefix else f"{other.name}_world"
+
+    bodies = []
+    for body in other.bodies:
+        parent, placement = home(body.parent, body.placement)
+        joint = replace(body.joint, name=named(body.joint.name))
+        bodies.append(Body(named(body.name), parent, joint, placement, body.inertia))
+    frames = [Frame(named(f.name), *home(f.body, f.placement)) for f in other.frames]
+    clashes = {f.name for f in frames} & set(model.frame_names) | {b.joint.name for b in bodies} & set(
+        model.joint_names
+    )
+    if clashes:
+        raise NameClashError(f"both robots have {', '.join(sorted(map(repr, clashes)))}: give `attach` a prefix")
+    joined = replace(
+        model,
+        name=f"{model.name}_{prefix}{other.name}",
+        bodies=(*model.bodies, *bodies),
+        frames=(*model.frames, *frames),
+        constraints=(*model.constraints, *(_renamed(c, named) for c in other.constraints)),
+        import_report=(*model.import_report, *other.import_report),
+    )
+    check_constraint_names(joined)
+    return joined
+
+
+def _renamed(constraint: Constraint, named: Any) -> Constraint:
+    changes: dict[str, Any] = {}
+    for field in fields(constraint):
+        value = getattr(constraint, field.name)
+        if field.name in _NAMES and value is not None:
+            changes[field.name] = named(value)
+        elif field.name in _LISTS:
+            changes[field.name] = tuple((named(name), number) for name, number in value or ())
+    return replace(constraint, **changes)

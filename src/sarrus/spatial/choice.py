@@ -1,0 +1,34 @@
+"""Choosing between two scalars by comparing two others, for floats and symbols alike.
+
+Python's `if` would ask a symbol for a truth value that it does not have. `choose` records the choice instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+Scalar = Any  # float, np.float64, a traced symbol or a `Parameter`
+
+
+class AbstractScalar(ABC):
+    """A scalar that is not a number (yet)."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def choose_if_less(self, bound: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+        """`yes` where self < bound, else `no`."""
+
+    @abstractmethod
+    def choose_if_greater(self, bound: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+        """`yes` where bound < self, else `no`."""
+
+
+def choose(a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+    """`yes` where a < b, else `no`. Both are evaluated, so neither may be an error."""
+    if isinstance(a, AbstractScalar):
+        return a.choose_if_less(b, yes, no)
+    if isinstance(b, AbstractScalar):
+        return b.choose_if_greater(a, yes, no)
+    return yes if a < b else no

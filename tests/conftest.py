@@ -1,0 +1,13 @@
+"""Hypothesis without deadlines (a mechanism's first trace is slow) and with fixed examples: a run is repeatable."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+settings.register_profile("search", parent=settings.get_profile("repeatable"), derandomize=False, max_examples=1000)
+settings.load_profile("repeatable")

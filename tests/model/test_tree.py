@@ -1,0 +1,86 @@
+"""The computational frames: cheap, accurate, and invisible from outside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sarrus
+from tests.mechanisms import GEOMETRIES, MOVING_KINDS, Mechanism, inertia_arguments, mechanism, relative_error
+from tests.oracles.dense import plane_axes
+
+SINGLE = ("revolute", "continuous", "prismatic", "helical", "cylindrical")
+
+
+@pytest.mark.parametrize("kind", MOVING_KINDS)
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_nodes_are_where_the_bodies_are(kind, geometry):
+    """Node frame times the body's frame in it is the body's pose, at any q."""
+    case = mechanism(3, ["revolute", kind, kind], geometries=[geometry] * 3)
+    model, q = case.model, case.state().q
+    R, p = [], []
+    for node in model.tree.nodes:
+        X = node.kinematics(q).X
+        R.append(X.R if node.parent < 0 else R[node.parent] @ X.R)
+        p.append(X.p if node.parent < 0 else p[node.parent] + R[node.parent] @ X.p)
+    for k, jet in enumerate(case.oracle.motion(q)):
+        body = model.tree.nodes[k].body
+        assert relative_error(R[k] @ body.R, jet.value[:3, :3]) < 1e-13
+        assert relative_error(p[k] + R[k] @ body.p, jet.value[:3, 3], 1.0) < 1e-13
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("kind", SINGLE)
+def test_single_axes_are_columns_of_the_identity(kind, geometry):
+    case = mechanism(1, [kind] * 2, geometries=[geometry] * 2)
+    for node in case.model.tree.nodes:
+        S = node.kinematics(case.state().q).S
+        assert set(np.flatnonzero(S.any(axis=1))) <= {2, 5}
+
+
+def test_aligned_robots_turn_by_permutations():
+    """Where all axes are along coordinates, no rotation of a frame costs a multiplication."""
+    case = mechanism(2, ["revolute"] * 6, geometries=["aligned"] * 6)
+    for node in case.model.tree.nodes:
+        assert np.isin(node.fixed.R, (-1.0, 0.0, 1.0)).all()
+
+
+@pytest.mark.parametrize("tilt", [1e-2, 1e-5, 1e-8, 1e-12])
+@pytest.mark.parametrize("kind", ["revolute", "helical", "cylindrical"])
+def test_an_almost_parallel_axis_does_not_move_frames_far_away(kind, tilt):
+    """The axis meets a coordinate axis of its parent at 1 / tilt metres: sparse, and useless."""
+    rng = np.random.default_rng(0)
+    at = np.array([0.1, 0.2, 0.3])
+    bodies = (
+        {"name": "base", "parent": "world", "joint": "free", **inertia_arguments(rng, "solid")},
+        {"name": "arm", "parent": "base", "joint": kind, "axis": (0.1 * tilt, 0.2 * tilt, 1.0), "position": at,
+         **inertia_arguments(rng, "solid")},
+        {"name": "hand", "parent": "arm", "axis": (1, 0, 0), "position": at, **inertia_arguments(rng, "solid")},
+    )  # fmt: skip
+    case = Mechanism(bodies)
+    s, oracle = case.state(), case.oracle
+    assert np.abs(case.model.tree.nodes[1].body.p).max() < 10.0
+    assert relative_error(sarrus.crba(case.model, s.q), oracle.mass_matrix(s.q)) < 1e-13
+    assert relative_error(sarrus.aba(case.model, s.q, s.v, s.tau), oracle.forward_dynamics(s.q, s.v, s.tau)) < 1e-11
+
+
+@pytest.mark.parametrize(
+    "axis", [(1, 0, 0), (0, -1, 0), (0, 0, -1), (0, 0.6, 0.8), (0.6, 0, -0.8), (0.6, 0.8, 0), (1, 2, 3)]
+)
+def test_the_directions_of_a_planar_joint(axis):
+    """q = (x, y, angle): which x and y belong to a normal is part of the meaning of q."""
+    model = sarrus.ModelBuilder().add_body("plate", joint="planar", axis=axis, mass=1.0, inertia=np.eye(3)).build()
+    normal = np.array(axis) / np.linalg.norm(axis)
+    x, y = plane_axes(normal)
+    assert relative_error(sarrus.forward_kinematics(model, [0.3, 0.7, 0.0]).position[0], 0.3 * x + 0.7 * y) < 1e-14
+    assert relative_error(np.cross(x, y), normal) < 1e-15
+    assert (
+        relative_error(sarrus.forward_kinematics(model, [0.0, 0.0, 0.5], [0.0, 0.0, 1.0]).velocity[0, 3:], normal)
+        < 1e-14
+    )
+
+
+def test_parents_and_children():
+    tree = mechanism(0, ["revolute"] * 4, parents=[-1, 0, 0, -1]).model.tree
+    assert tree.parents == (-1, 0, 0, -1)
+    assert tree.children(0) == [1, 2]
