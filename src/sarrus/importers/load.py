@@ -1,0 +1,27 @@
+"""`load`: a robot from a file of either format."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from sarrus.importers.document import read_document
+from sarrus.importers.mjcf import load_mjcf_document
+from sarrus.importers.urdf import load_urdf_document
+from sarrus.model.model import Model
+
+
+def load(source: str | PathLike[str], floating_base: bool | None = None, *, allow_nonphysical: bool = False) -> Model:
+    """Read a robot from a URDF or MJCF file (a path), or from a string of XML. The root tag tells which.
+
+    floating_base      True: the root moves freely; False: it is fixed; None: what the file says
+    allow_nonphysical  keep inertias that are not positive semidefinite (they are reported) instead of refusing them
+                       (URDF; MuJoCo never accepts them)
+
+    What the model does not represent is listed in `model.import_report`.
+    """
+    document = read_document(source)
+    if document.tag == "robot":
+        return load_urdf_document(document, floating_base, allow_nonphysical=allow_nonphysical)
+    if document.tag == "mujoco":
+        return load_mjcf_document(document, floating_base)
+    raise document.error(f"unknown root tag <{document.tag}>. Valid: <robot> (URDF), <mujoco> (MJCF)", document.root)

@@ -1,0 +1,146 @@
+"""MJCF files to models: MuJoCo reads and compiles them.
+
+Meshes, height fields and textures matter here only where a moving body has no explicit inertia. All others are
+replaced by stand-ins before compiling, so that a file loads fast, and loads at all without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sarrus.errors import MissingDependencyError
+from sarrus.importers.document import Document, check_root, errors_naming, read_document
+from sarrus.importers.mujoco_model import import_mujoco
+from sarrus.importers.urdf import ROOT_JOINT
+from sarrus.model.model import Model
+
+_TETRAHEDRON = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]
+_FACES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
+_INERTIA_FROM_GEOMS = 1  # compiler/inertiafromgeom="true"
+
+
+def load_mjcf(source: str | PathLike[str], floating_base: bool | None = None) -> Model:
+    """Read an MJCF file, or a string of MJCF; `<include>` works for files.
+
+    floating_base  None: as the file says; True: the one body in the world gets a free joint "root_joint" if it has no
+                   joint; False: its free joint is removed
+    """
+    return load_mjcf_document(read_document(source), floating_base)
+
+
+def load_mjcf_document(document: Document, floating_base: bool | None = None) -> Model:
+    compiled, notes = compile_mjcf(document, floating_base)
+    with errors_naming(document):
+        return import_mujoco(compiled, notes)
+
+
+def compile_mjcf(document: Document, floating_base: bool | None = None) -> tuple[Any, list[str]]:
+    """The `mujoco.MjModel` of a file, with stand-ins for its assets, and what was left out."""
+    check_root(document, "mujoco", "MJCF")
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingDependencyError("reading MJCF needs mujoco: pip install mujoco") from None
+    from lxml import etree
+
+    needed: dict[str, str] = {}
+    notes: list[str] = []
+    try:
+        if document.path is None:
+            spec = mujoco.MjSpec.from_string(etree.tostring(document.root, encoding="unicode"))
+        else:
+            spec = mujoco.MjSpec.from_file(str(document.path))
+        spec.compiler.fusestatic = False  # it would lose names
+        if floating_base is not None:
+            _set_base(document, spec, floating_base)
+        if len(spec.keys):  # they may not fit the robot, as with another base
+            notes.append(f"{len(spec.keys)} keyframes: not represented")
+            _delete(spec, spec.keys)
+        if len(spec.skins):
+            notes.append(f"{len(spec.skins)} skins: not represented")
+            _delete(spec, spec.skins)
+        needed = _use_stand_ins(mujoco, spec)
+        return spec.compile(), notes
+    except ValueError as error:
+        hint = "".join(
+            f". Body {body!r} has no <inertial>: its inertia comes from mesh {mesh!r}" for mesh, body in needed.items()
+        )
+        raise document.error(f"{' '.join(str(error).split())}{hint}") from None
+
+
+def _set_base(document: Document, spec: Any, floating: bool) -> None:
+    import mujoco
+
+    bodies = list(spec.worldbody.bodies)
+    if len(bodies) != 1:
+        names = ", ".join(repr(body.name) for body in bodies)
+        raise document.error(f"floating_base={floating}: which of the {len(bodies)} bodies of the world ({names})?")
+    joints = list(bodies[0].joints)
+    free = [joint for joint in joints if joint.type == mujoco.mjtJoint.mjJNT_FREE]
+    if floating == bool(free):
+        return
+    if floating and joints:
+        raise document.error(f"floating_base=True: body {bodies[0].name!r} has a joint {joints[0].name!r} already")
+    if floating:
+        bodies[0].add_freejoint(name=ROOT_JOINT)
+    _delete(spec, free)
+
+
+def _use_stand_ins(mujoco: Any, spec: Any) -> dict[str, str]:
+    """Replace the files that do not matter. The result names, for each mesh that does, a body that needs it."""
+    needed = _meshes_with_mass(spec)
+    for mesh in spec.meshes:
+        if mesh.file and _mesh_name(mesh) not in needed:
+            mesh.name = _mesh_name(mesh)
+            mesh.file = ""
+            mesh.uservert, mesh.userface = _TETRAHEDRON, _FACES
+            mesh.usernormal, mesh.usertexcoord = [], []
+    for field in spec.hfields:
+        if field.file:
+            field.file = ""
+            field.nrow, field.ncol, field.userdata = 2, 2, [0.0, 0.0, 0.0, 0.0]
+    for texture in spec.textures:
+        if texture.file or any(texture.cubefiles):
+            texture.name = texture.name or _stem(texture.file)
+            texture.file = ""
+            texture.cubefiles = [""] * 6
+            texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
+            texture.width = texture.height = 1
+    return needed
+
+
+def _meshes_with_mass(spec: Any) -> dict[str, str]:
+    """Meshes that give a moving body its inertia, and that body."""
+    needed: dict[str, str] = {}
+    stack = [(body, False) for body in spec.worldbody.bodies]
+    low, high = spec.compiler.inertiagrouprange
+    while stack:
+        body, moving = stack.pop()
+        moving = moving or bool(list(body.joints))
+        stack.extend((child, moving) for child in body.bodies)
+        explicit = body.explicitinertial and spec.compiler.inertiafromgeom != _INERTIA_FROM_GEOMS
+        if not moving or explicit:
+            continue
+        for geom in body.geoms:
+            massless = geom.mass == 0.0 or (np.isnan(geom.mass) and geom.density == 0.0)
+            if geom.meshname and not massless and low <= geom.group <= high:
+                needed.setdefault(geom.meshname, body.name)
+    return needed
+
+
+def _delete(spec: Any, elements: Iterable[Any]) -> None:
+    for element in list(elements):
+        spec.delete(element)
+
+
+def _mesh_name(mesh: Any) -> str:
+    return mesh.name or _stem(mesh.file)
+
+
+def _stem(file: str) -> str:
+    """The name that MuJoCo gives to an asset without one."""
+    return file.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]

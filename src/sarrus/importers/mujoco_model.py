@@ -1,0 +1,221 @@
+"""MuJoCo's compiled models to models.
+
+Bodies and joints are in MuJoCo's order, which is depth-first; q has the numbers of qpos, but quaternions are x y z w.
+A MuJoCo body may have several joints, each anywhere in the body; here a body has one joint, at its origin. So every
+joint but the last, and the last if it is not at the body's origin, moves a body of its own that is called "body/joint";
+the frame that has the MuJoCo body's name is always where MuJoCo has that body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from sarrus.errors import MissingDependencyError
+from sarrus.importers.mujoco_constraints import add_constraints
+from sarrus.importers.names import first_free, free_name
+from sarrus.model.builder import ModelBuilder
+from sarrus.model.model import WORLD_NAME, Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.rotations import rotation_about, rotation_from_quaternion
+
+_FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+_TYPES = {_FREE: "free", _BALL: "spherical", _SLIDE: "prismatic", _HINGE: "revolute"}
+_WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, nv
+
+
+def from_mujoco(mj_model: Any) -> Model:
+    """A model from a `mujoco.MjModel`. Actuators, contacts, sensors and the like are listed in the import report."""
+    return import_mujoco(mj_model)
+
+
+def import_mujoco(mj_model: Any, notes: Iterable[str] = ()) -> Model:
+    """As `from_mujoco`, with lines that go into the import report."""
+    importer = _Importer(mj_model)
+    for note in notes:
+        importer.builder.report(note)
+    return importer.model()
+
+
+def wxyz(quaternion: Array) -> Array:
+    """The rotation matrix of a quaternion in MuJoCo's order."""
+    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    return rotation_from_quaternion(np.array([x, y, z, w]))
+
+
+def _nonlinear(mj: Any, joint: int, v: slice) -> bool:
+    """Whether a joint has what only newer versions of MuJoCo have: polynomial damping or stiffness, plasticity."""
+    damping, stiffness = getattr(mj, "dof_dampingpoly", None), getattr(mj, "jnt_stiffnesspoly", None)
+    plastic = getattr(mj, "jnt_plasticadr", None)
+    return (
+        (damping is not None and bool(damping[v].any()))
+        or (stiffness is not None and bool(stiffness[joint].any()))
+        or (plastic is not None and bool(plastic[joint] >= 0))
+    )
+
+
+class _Importer:
+    def __init__(self, mj: Any) -> None:
+        try:
+            import mujoco
+        except ImportError:
+            raise MissingDependencyError("MuJoCo models need mujoco: pip install mujoco") from None
+        self.mj = mj
+        self.kinds = mujoco.mjtObj
+        self._name = mujoco.mj_id2name
+        name = bytes(mj.names).split(b"\0")[0].decode() or "robot"
+        off = mj.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        self.builder = ModelBuilder(name, gravity=np.zeros(3) if off else mj.opt.gravity)
+        self.bodies = [WORLD_NAME]
+        self.joints: list[str] = []
+
+    def name(self, kind: Any, index: int, default: str, taken: Callable[[str], bool] | None = None) -> str:
+        """MuJoCo's name of an object, or a made-up one that is free."""
+        return self._name(self.mj, kind, index) or first_free(default, taken or (lambda _: False))
+
+    def model(self) -> Model:
+        self._name_everything()
+        for body in range(1, self.mj.nbody):
+            self._add_body(body)
+        sites = self._add_sites()
+        add_constraints(self.mj, self.builder, self.bodies, self.joints, sites)
+        self._report()
+        return self.builder.build(allow_ill_posed=True)
+
+    def _name_everything(self) -> None:
+        mj, kinds = self.mj, self.kinds
+        given = {self._name(mj, kinds.mjOBJ_BODY, i) for i in range(mj.nbody)}
+        for body in range(1, mj.nbody):
+            taken = given.union(self.bodies).__contains__
+            self.bodies.append(self.name(kinds.mjOBJ_BODY, body, f"body_{body}", taken))
+        given = {self._name(mj, kinds.mjOBJ_JOINT, i) for i in range(mj.njnt)}
+        for joint in range(mj.njnt):
+            taken = given.union(self.joints).__contains__
+            default = f"{self.bodies[mj.jnt_bodyid[joint]]}_joint"
+            self.joints.append(self.name(kinds.mjOBJ_JOINT, joint, default, taken))
+
+    def _add_body(self, body: int) -> None:
+        mj = self.mj
+        R_inertia = wxyz(mj.body_iquat[body])
+        inertial = {
+            "mass": float(mj.body_mass[body]),
+            "com": mj.body_ipos[body].copy(),
+            "inertia": R_inertia @ np.diag(mj.body_inertia[body]) @ R_inertia.T,
+            "allow_nonphysical": True,
+        }
+        parent = self.bodies[mj.body_parentid[body]]
+        name = self.bodies[body]
+        R, p = wxyz(mj.body_quat[body]), mj.body_pos[body].copy()  # of what comes next, in `parent`
+        joints = range(mj.body_jntadr[body], mj.body_jntadr[body] + mj.body_jntnum[body])
+        anchor = np.zeros(3)  # of the joint before, in the MuJoCo body
+        for joint in joints:
+            before, anchor = anchor, self._anchor(joint)
+            p = p + R @ (anchor - before)
+            if mj.jnt_type[joint] == _FREE:  # MuJoCo's free joints are poses in the world
+                R, p = np.eye(3), np.zeros(3)
+            last = joint == joints[-1] and not anchor.any()
+            moved = name if last else free_name(self.builder, f"{name}/{self.joints[joint]}")
+            turn, shift = self._reference(joint)
+            self.builder.add_body(
+                moved,
+                parent,
+                joint=_TYPES[mj.jnt_type[joint]],
+                joint_name=self.joints[joint],
+                position=p + R @ shift,
+                rotation=R @ turn,
+                **self._joint(joint),
+                **(inertial if last else {}),
+            )
+            parent, R, p = moved, np.eye(3), np.zeros(3)
+        if not len(joints) or anchor.any():
+            joint_name = f"{name} to {parent}"
+            self.builder.add_body(
+                name, parent, joint="fixed", joint_name=joint_name, position=p - R @ anchor, rotation=R, **inertial
+            )
+
+    def _anchor(self, joint: int) -> Array:
+        """Where the joint's motion is centred, in the MuJoCo body. Only the distance from a hinge's axis matters."""
+        p, axis = self.mj.jnt_pos[joint].copy(), self.mj.jnt_axis[joint]
+        if self.mj.jnt_type[joint] == _BALL:
+            return p
+        if self.mj.jnt_type[joint] == _HINGE and np.cross(axis, p).any():
+            return p
+        return np.zeros(3)
+
+    def _reference(self, joint: int) -> tuple[Array, Array]:
+        """Turn and shift of the joint frame that make the body's pose in the file that of q = ref."""
+        kind, axis = self.mj.jnt_type[joint], self.mj.jnt_axis[joint]
+        ref = self.mj.qpos0[self.mj.jnt_qposadr[joint]]
+        if kind == _HINGE and ref != 0.0:
+            return rotation_about(axis, -ref), np.zeros(3)
+        return np.eye(3), -ref * axis if kind == _SLIDE else np.zeros(3)
+
+    def _joint(self, joint: int) -> dict[str, Any]:
+        """Axis, limits and what else the joint carries."""
+        mj = self.mj
+        kind, name = mj.jnt_type[joint], self.joints[joint]
+        nq, nv = _WIDTHS[kind]
+        q = slice(mj.jnt_qposadr[joint], mj.jnt_qposadr[joint] + nq)
+        v = slice(mj.jnt_dofadr[joint], mj.jnt_dofadr[joint] + nv)
+        rest = mj.qpos_spring[q].copy()
+        if nq > 1:
+            rest[-4:] = rest[[-3, -2, -1, -4]]
+        carried: dict[str, Any] = {
+            "armature": mj.dof_armature[v].copy(),
+            "damping": mj.dof_damping[v].copy(),
+            "friction": mj.dof_frictionloss[v].copy(),
+            "stiffness": np.full(nv, mj.jnt_stiffness[joint]),
+            "rest": rest,
+        }
+        if kind in (_HINGE, _SLIDE):
+            carried["axis"] = mj.jnt_axis[joint].copy()
+        if mj.jnt_limited[joint] and kind in (_HINGE, _SLIDE):
+            carried["lower"], carried["upper"] = (float(x) for x in mj.jnt_range[joint])
+        elif mj.jnt_limited[joint]:
+            self.builder.report(f"joint {name!r}: the limit of a ball joint's angle: not represented")
+        if mj.jnt_actfrclimited[joint]:
+            low, high = (float(x) for x in mj.jnt_actfrcrange[joint])
+            carried["effort_limit"] = max(abs(low), abs(high))
+            if low != -high:
+                self.builder.report(f"joint {name!r}: force range {low:g} to {high:g}: kept as its larger magnitude")
+        if _nonlinear(mj, joint, v):
+            self.builder.report(f"joint {name!r}: nonlinear damping or spring: only its linear part is kept")
+        return carried
+
+    def _add_sites(self) -> dict[int, str]:
+        """Sites are frames."""
+        mj, unnamed, names = self.mj, 0, {}
+        for site in range(mj.nsite):
+            given = self._name(mj, self.kinds.mjOBJ_SITE, site)
+            if not given:
+                unnamed += 1
+                continue
+            names[site] = free_name(self.builder, given)
+            if names[site] != given:
+                self.builder.report(f"site {given!r} is the frame {names[site]!r}: a body or frame has its name")
+            body = self.bodies[mj.site_bodyid[site]]
+            p, R = mj.site_pos[site].copy(), wxyz(mj.site_quat[site])
+            self.builder.add_frame(names[site], body, position=p, rotation=R)
+        if unnamed:
+            self.builder.report(f"{unnamed} sites without a name: not represented")
+        return names
+
+    def _report(self) -> None:
+        mj, builder = self.mj, self.builder
+        moving = mj.body_weldid[mj.geom_bodyid] != 0
+        for count, what in (
+            (int(np.sum(moving)), "geoms of moving bodies (their inertia is kept)"),
+            (int(np.sum(~moving)), "geoms of the world"),
+            (mj.nu, "actuators"), (mj.nsensor, "sensors"), (mj.nkey, "keyframes"), (mj.npair, "contact pairs"),
+            (mj.nexclude, "contact exclusions"), (mj.ncam, "cameras"), (mj.nlight, "lights"), (mj.nmesh, "meshes"),
+            (mj.nhfield, "height fields"), (mj.ntex, "textures"), (mj.nmat, "materials"), (mj.nskin, "skins"),
+            (mj.nflex, "flexes"), (mj.nplugin, "plugins"), (mj.nnumeric + mj.ntext + mj.ntuple, "custom fields"),
+            (mj.nmocap, "mocap bodies: they are fixed to the world where the file has them; their motion"),
+            (int(np.count_nonzero(mj.body_gravcomp)), "bodies with gravity compensation"),
+        ):  # fmt: skip
+            if count:
+                builder.report(f"{count} {what}: not represented")
+        if mj.opt.density or mj.opt.viscosity:
+            builder.report("a fluid (density, viscosity): not represented")
