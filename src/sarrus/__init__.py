@@ -20,15 +20,30 @@ from sarrus.algorithms.forward_kinematics import forward_kinematics as _forward_
 from sarrus.algorithms.frame_jacobian import frame_jacobian as _frame_jacobian
 from sarrus.algorithms.frame_jacobian_bias import frame_jacobian_bias as _frame_jacobian_bias
 from sarrus.algorithms.gravity_forces import gravity_forces as _gravity_forces
+from sarrus.algorithms.efpa import efpa as _efpa
+from sarrus.algorithms.kjr import kjr as _kjr
+from sarrus.algorithms.ltl_osim import ltl_osim as _ltl_osim
+from sarrus.algorithms.pv_osim import pv_osim as _pv_osim
+from sarrus.algorithms.pv_osim_fast import pv_osim_fast as _pv_osim_fast
+from sarrus.algorithms.pv_osimr import pv_osimr as _pv_osimr
+from sarrus.algorithms.ltl import ltl as _ltl
+from sarrus.algorithms.ltl_soft import ltl_soft as _ltl_soft
+from sarrus.algorithms.pv import pv as _pv
+from sarrus.algorithms.pv_early import pv_early as _pv_early
+from sarrus.algorithms.pv_soft import pv_soft as _pv_soft
+from sarrus.algorithms.references import cite
 from sarrus.algorithms.registry import algorithms
 from sarrus.algorithms.rnea import rnea as _rnea
+from sarrus.codegen.kernel import Kernel, compile
 from sarrus.codegen.tape import OpCount
 from sarrus.codegen.trace import op_count
+from sarrus.delassus import delassus, delassus_cholesky, operational_space_inertia
+from sarrus.dynamics import forward_dynamics, methods
 from sarrus.eager import eager
 from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
 from sarrus.model import zoo
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.constraints import Constraint, Coupling, Distance, LoopClosure, Tendon
+from sarrus.model.constraints import Constraint, Coupling, Distance, LoopClosure, Tendon, contact, link_rows
 from sarrus.model.model import Body, Frame, Joint, Model
 from sarrus.model.state import difference, integrate, neutral, normalize, random_state
 
@@ -45,6 +60,17 @@ forward_kinematics = eager(_forward_kinematics)
 frame_jacobian = eager(_frame_jacobian)
 frame_jacobian_bias = eager(_frame_jacobian_bias)
 gravity_forces = eager(_gravity_forces)
+efpa = eager(_efpa)
+kjr = eager(_kjr)
+ltl_osim = eager(_ltl_osim)
+pv_osim = eager(_pv_osim)
+pv_osim_fast = eager(_pv_osim_fast)
+pv_osimr = eager(_pv_osimr)
+ltl = eager(_ltl)
+ltl_soft = eager(_ltl_soft)
+pv = eager(_pv)
+pv_early = eager(_pv_early)
+pv_soft = eager(_pv_soft)
 rnea = eager(_rnea)
 
 __all__ = [
@@ -54,6 +80,7 @@ __all__ = [
     "Distance",
     "Frame",
     "Joint",
+    "Kernel",
     "LoopClosure",
     "Model",
     "ModelBuilder",
@@ -65,10 +92,17 @@ __all__ = [
     "center_of_mass",
     "centroidal_momentum",
     "centroidal_momentum_matrix",
+    "cite",
+    "compile",
+    "contact",
     "crba",
+    "delassus",
+    "delassus_cholesky",
     "difference",
+    "efpa",
     "energy",
     "errors",
+    "forward_dynamics",
     "forward_kinematics",
     "frame_jacobian",
     "frame_jacobian_bias",
@@ -76,12 +110,25 @@ __all__ = [
     "from_pinocchio",
     "gravity_forces",
     "integrate",
+    "kjr",
+    "link_rows",
     "load",
     "load_mjcf",
     "load_urdf",
+    "ltl",
+    "ltl_osim",
+    "ltl_soft",
+    "methods",
     "neutral",
     "normalize",
     "op_count",
+    "operational_space_inertia",
+    "pv",
+    "pv_early",
+    "pv_osim",
+    "pv_osim_fast",
+    "pv_osimr",
+    "pv_soft",
     "random_state",
     "rnea",
     "zoo",

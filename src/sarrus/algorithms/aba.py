@@ -35,4 +35,5 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
     motions = outward_motion(tree, joints)
     forces = resultant_forces(tree, motions, external_forces)
     parts = inward_articulated(tree, joints, forces, tau)
-    return outward_acceleration(tree, joints, parts)
+    qdd, _ = outward_acceleration(tree, joints, parts)
+    return qdd

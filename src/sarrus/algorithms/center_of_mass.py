@@ -26,17 +26,22 @@ class CenterOfMassResult(NamedTuple):
 @algorithm(inputs=("q", "v?"), outputs=None, cost="O(n)")
 def center_of_mass(model: Model, q: Array, v: Array | None = None) -> CenterOfMassResult:
     """Position and velocity of the centre of mass of all moving bodies."""
-    if model.is_numeric and model.mass == 0.0:
-        raise UnsupportedError(f"model {model.name!r} has no mass, so it has no centre of mass")
     tree = model.tree
     joints = joint_kinematics(tree, q, v)
     poses = world_poses(tree, joints)
-    h = total_first_moment(tree, poses)
+    position = center(model, poses)
     momentum = np.zeros(3)
     with stage("momentum"):
         for node, velocity, (R, _) in zip(tree.nodes, spatial_velocities(tree, joints), poses, strict=True):
             momentum = momentum + R @ node.inertia.momentum(velocity)[:3]
-    return CenterOfMassResult(h * (1.0 / model.mass), momentum * (1.0 / model.mass))
+    return CenterOfMassResult(position, momentum * (1.0 / model.mass))
+
+
+def center(model: Model, poses: list[tuple[Array, Array]]) -> Array:
+    """The centre of mass in the world, from the poses of the nodes."""
+    if model.is_numeric and model.mass == 0.0:
+        raise UnsupportedError(f"model {model.name!r} has no mass, so it has no centre of mass")
+    return total_first_moment(model.tree, poses) * (1.0 / model.mass)
 
 
 def total_first_moment(tree: Tree, poses: list[tuple[Array, Array]]) -> Array:

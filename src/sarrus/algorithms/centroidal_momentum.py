@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.center_of_mass import total_first_moment
+from sarrus.algorithms.center_of_mass import center
 from sarrus.algorithms.forward_kinematics import spatial_velocities, world_poses
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import joint_kinematics
@@ -27,5 +27,5 @@ def centroidal_momentum(model: Model, q: Array, v: Array) -> Array:
             push = R @ own[:3]
             linear = linear + push
             angular = angular + R @ own[3:] + cross(p, push)
-        com = total_first_moment(tree, poses) * (1.0 / model.mass)
+        com = center(model, poses)
         return np.concatenate([linear, angular - cross(com, linear)])

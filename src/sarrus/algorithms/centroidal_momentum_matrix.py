@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.center_of_mass import total_first_moment
+from sarrus.algorithms.center_of_mass import center
 from sarrus.algorithms.forward_kinematics import world_poses
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import joint_kinematics
@@ -23,7 +23,7 @@ def centroidal_momentum_matrix(model: Model, q: Array) -> Array:
     composite = [node.inertia for node in nodes]
     columns: list[list[Array]] = [[] for _ in nodes]
     with stage("momentum"):
-        com = total_first_moment(model.tree, poses) * (1.0 / model.mass)
+        com = center(model, poses)
         for i in range(len(nodes) - 1, -1, -1):
             X, S = joints[i].X, joints[i].S
             if nodes[i].parent >= 0:

@@ -7,6 +7,7 @@ import numpy as np
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
 
@@ -17,10 +18,14 @@ def crba(model: Model, q: Array) -> Array:
 
     Walker and Orin (1982), method 3; Featherstone (2008), Table 6.2. A composite body is ten numbers, not a 6x6 matrix.
     """
-    nodes = model.tree.nodes
-    joints = joint_kinematics(model.tree, q)
+    return mass_matrix(model.tree, joint_kinematics(model.tree, q), model.nv, q.dtype)
+
+
+def mass_matrix(tree: Tree, joints: list[Kinematics], nv: int, dtype: np.dtype) -> Array:
+    """M from the joints' transforms."""
+    nodes = tree.nodes
     composite = [node.inertia for node in nodes]
-    M = np.zeros((model.nv, model.nv), dtype=np.result_type(q, *(node.inertia.Sigma for node in nodes)))
+    M = np.zeros((nv, nv), dtype=np.result_type(dtype, *(node.inertia.Sigma for node in nodes)))
     with stage("inward"):
         for i in range(len(nodes) - 1, -1, -1):
             node, (X, S, _, _) = nodes[i], joints[i]

@@ -24,6 +24,8 @@ _SHAPES: dict[str, Callable[[Model], tuple[int, ...]]] = {
     "a": lambda model: (model.nv,),
     "tau": lambda model: (model.nv,),
     "external_forces": lambda model: (model.nb, 6),
+    "k": lambda model: (model.n_input_rows,),
+    "rhs": lambda model: (model.n_rows,),
 }
 
 
@@ -49,6 +51,8 @@ class Algorithm:
     options: tuple[str, ...]
     cost: str
     references: tuple[str, ...]
+    supports: tuple[str, ...]
+    family: str  # "tree", "constrained dynamics" or "delassus"
 
     @property
     def result_type(self) -> type:
@@ -71,11 +75,19 @@ _ALGORITHMS: dict[str, Algorithm] = {}
 _MODULES = (
     "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "rnea", "crba", "aba", "gravity_forces",
     "bias_forces", "energy", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix",
+    "pv", "pv_early", "pv_soft", "ltl", "ltl_soft",
+    "ltl_osim", "kjr", "efpa", "pv_osim", "pv_osim_fast", "pv_osimr",
 )  # fmt: skip
 
 
 def algorithm(
-    *, inputs: tuple[str, ...], outputs: str | None, cost: str, references: tuple[str, ...] = ()
+    *,
+    inputs: tuple[str, ...],
+    outputs: str | None,
+    cost: str,
+    references: tuple[str, ...] = (),
+    supports: tuple[str, ...] = (),
+    family: str = "tree",
 ) -> Callable[[Function], Function]:
     """Enter a function into the table. A trailing "?" marks an optional input; other parameters are fixed options."""
 
@@ -87,10 +99,15 @@ def algorithm(
             p.name for p in parameters if p.name not in array_names and p.kind is not Parameter.VAR_KEYWORD
         )
         name = function.__name__
-        _ALGORITHMS[name] = Algorithm(name, function, ports, outputs, options, cost, references)
+        _ALGORITHMS[name] = Algorithm(name, function, ports, outputs, options, cost, references, supports, family)
         return function
 
     return enter
+
+
+def entry_of(function: Callable[..., Any]) -> Algorithm:
+    """The entry of a decorated function."""
+    return _ALGORITHMS[function.__name__]
 
 
 def find(name: str) -> Algorithm:

@@ -87,13 +87,18 @@ class Articulated(NamedTuple):
     u: Array  # (m,) tau + S^T f
 
 
-def eliminate_joint(node: Node, S: Array, H: Array, f: Array, tau: Array) -> tuple[Articulated, Array, Array]:
-    """Eliminate the joint of a node: U, D, u and the articulated Ha, fa that the parent feels."""
+def eliminate_inertia(node: Node, S: Array, H: Array) -> tuple[Array, Ldl, Array, Array]:
+    """U, D, U D^-1 and the articulated inertia Ha that the parent feels."""
     U = H @ S
     D = ldl(S.T @ U + np.diag(node.armature))
     UD = ldl_solve(D, U.T).T
+    return U, D, UD, subtract_product(H, UD, U, node.zero_rows)
+
+
+def eliminate_joint(node: Node, S: Array, H: Array, f: Array, tau: Array) -> tuple[Articulated, Array, Array]:
+    """Eliminate the joint of a node: U, D, u and the articulated Ha, fa that the parent feels."""
+    U, D, UD, Ha = eliminate_inertia(node, S, H)
     u = tau + S.T @ f
-    Ha = subtract_product(H, UD, U, node.zero_rows)
     fa = f - UD @ u
     if node.zero_rows:  # along the joint the parent feels just the reaction of tau
         rows = list(node.zero_rows)
@@ -118,13 +123,19 @@ def inward_articulated(
     return [part for part in parts if part is not None]
 
 
-def outward_acceleration(tree: Tree, joints: list[Kinematics], parts: list[Articulated]) -> Array:
-    """Joint accelerations, from the roots to the leaves."""
+def outward_acceleration(
+    tree: Tree, joints: list[Kinematics], parts: list[Articulated], held: dict[int, Array] | None = None
+) -> tuple[Array, list[Array]]:
+    """Joint accelerations, from the roots to the leaves, and those of the nodes in excess of the bias motion.
+
+    held: joint forces that constraints take away from u, by node.
+    """
     qdd: list[Array] = []
     a: list[Array] = []
     with stage("outward acceleration"):
-        for node, (X, S, _, _), part in zip(tree.nodes, joints, parts, strict=True):
-            own = ldl_solve(part.D, part.u)
+        for i, (node, (X, S, _, _), part) in enumerate(zip(tree.nodes, joints, parts, strict=True)):
+            u = part.u if held is None or i not in held else part.u - held[i]
+            own = ldl_solve(part.D, u)
             if node.parent < 0:
                 qdd.append(own)
                 a.append(S @ own)
@@ -132,4 +143,4 @@ def outward_acceleration(tree: Tree, joints: list[Kinematics], parts: list[Artic
                 carried = X.apply(a[node.parent])
                 qdd.append(own - part.UD.T @ carried)
                 a.append(carried + S @ qdd[-1])
-    return np.concatenate(qdd) if qdd else np.zeros(0)
+    return (np.concatenate(qdd) if qdd else np.zeros(0)), a

@@ -9,6 +9,9 @@ import typer
 from rich.console import Console
 
 import sarrus
+from sarrus.cli.bench import bench
+from sarrus.cli.cache import cache
+from sarrus.cli.codegen import codegen
 from sarrus.cli.info import info
 from sarrus.errors import SarrusError
 
@@ -25,6 +28,11 @@ app = typer.Typer(
         [bold]sarrus info robot.urdf --floating-base[/bold]
         [bold]sarrus info zoo:chain:7[/bold]            a mechanism that Sarrus brings
         [bold]sarrus info example:talos_full_v2[/bold]  a robot of the package example-robot-data
+
+    Compile its dynamics to native code, validate and time them; or write C:
+
+        [bold]sarrus bench example:go1 --floating-base --method aba[/bold]
+        [bold]sarrus codegen robot.urdf --method rnea -o generated[/bold]
 
     In Python: import sarrus; help(sarrus)
     """,
@@ -45,6 +53,15 @@ def _root(
 
 
 app.command()(info)
+app.command()(bench)
+app.command()(codegen)
+app.add_typer(cache, name="cache")
+
+
+@app.command()
+def cite(methods: Annotated[list[str], typer.Argument(help="Algorithms, e.g. pv efpa.")]) -> None:
+    """BibTeX of the publications behind algorithms."""
+    typer.echo(sarrus.cite(*methods))
 
 
 def main() -> None:

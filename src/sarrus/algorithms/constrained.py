@@ -1,0 +1,76 @@
+"""What every method of constrained forward dynamics begins and ends with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.constraint_rows import constraint_rows
+from sarrus.algorithms.rows import Rows
+from sarrus.algorithms.sweeps import joint_kinematics, outward_motion, resultant_forces
+from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.choice import choose
+from sarrus.spatial.stages import stage
+
+STATUS = ("ok", "constraints not met: redundant, singular or conflicting rows")
+_TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
+
+
+class ConstrainedDynamicsResult(NamedTuple):
+    """Forces act on the robot, in the axes and at the origin of the constraint's frame (or along its rows), in the order of
+    declaration: M qdd + c = tau + J^T forces. `status` indexes `STATUS`.
+    """
+
+    qdd: Array  # (nv,)
+    forces: Array  # (m,)
+    residual: Array  # (m,) K a - k in the declared rows
+    iterations: Array  # ()
+    status: Array  # ()
+
+
+class Problem(NamedTuple):
+    """The bias motion of a model at a state, and its constraints."""
+
+    joints: list[Kinematics]
+    forces: list[Array]  # resultants f per node
+    rows: list[Rows]
+    spans: list[slice]  # where each constraint's rows lie among all
+
+
+def pose_problem(
+    model: Model, q: Array, v: Array, k: Array | None, external_forces: Array | None, method: str
+) -> Problem:
+    joints = joint_kinematics(model.tree, q, v)
+    motions = outward_motion(model.tree, joints)
+    forces = resultant_forces(model.tree, motions, external_forces)
+    rows = constraint_rows(model, joints, motions, k, method)
+    ends = np.cumsum([0, *(len(r.k) for r in rows)])
+    return Problem(joints, forces, rows, [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)])
+
+
+def result(
+    problem: Problem, qdd: Array, a: list[Array], lam: list[Array], soft: bool = False, iterations: Scalar = 0.0
+) -> ConstrainedDynamicsResult:
+    """Forces (minus the multipliers) and residuals in the declared basis, and the status that follows from them."""
+    rows = problem.rows
+    with stage("result"):
+        residuals = [r.residual(a) for r in rows]
+        forces = [r.declared_force(-x) for r, x in zip(rows, lam, strict=True)]
+        declared = [r.declared_residual(x) for r, x in zip(rows, residuals, strict=True)]
+        status: Scalar = 0.0
+        if rows and not soft:
+            off = sum((x @ x for x in residuals), 0.0)
+            seen = sum((r.k @ r.k for r in rows), 0.0) + sum(
+                (a[b.node] @ a[b.node] for r in rows for b in r.blocks), 0.0
+            )
+            status = choose(_TOLERANCE**2 * (1.0 + seen), off, 1.0, 0.0)
+        return ConstrainedDynamicsResult(
+            qdd, _joined(forces), _joined(declared), np.asarray(iterations, dtype=object), np.asarray(status, dtype=object)
+        )
+
+
+def _joined(parts: list[Array]) -> Array:
+    return np.concatenate(parts) if parts else np.zeros(0)

@@ -1,0 +1,73 @@
+"""Constrained forward dynamics in joint space, with Featherstone's sparse factorization."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
+from sarrus.algorithms.crba import mass_matrix
+from sarrus.algorithms.joint_space import (
+    Ltdl,
+    constraint_jacobian,
+    delassus_of,
+    ltdl,
+    matrices_of,
+    solve_forward,
+    solve_transposed,
+)
+from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.rnea import inward_forces
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
+from sarrus.spatial.stages import stage
+
+
+@algorithm(
+    inputs=("q", "v", "tau", "k?", "external_forces?"),
+    outputs=None,
+    cost="O(n d^2 + m^2 d + m d^2 + m^3)",
+    references=("featherstone2010", "featherstone2005"),
+    supports=("link constraints", "multi-dof joints"),
+    family="constrained dynamics",
+)
+def ltl(
+    model: Model, q: Array, v: Array, tau: Array, k: Array | None = None, external_forces: Array | None = None
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics by M = L^T D L and Y = J L^-1, both with the tree's sparsity (Featherstone 2010)."""
+    problem = pose_problem(model, q, v, k, external_forces, "ltl")
+    return solve_in_joint_space(model, problem, q, tau, weights=None)
+
+
+def solve_in_joint_space(
+    model: Model, problem: Problem, q: Array, tau: Array, weights: list[Array] | None
+) -> ConstrainedDynamicsResult:
+    """(J M^-1 J^T + R) lam = J M^-1 (tau - c) - k, then qdd = M^-1 (tau - c - J^T lam); R = 0 without weights."""
+    tree, joints, rows = model.tree, problem.joints, problem.rows
+    factor: Ltdl = ltdl(tree, mass_matrix(tree, joints, model.nv, q.dtype))
+    c = inward_forces(tree, joints, problem.forces)
+    z = solve_transposed(factor, tau - c)  # L^-T (tau - c)
+    lam = np.zeros(0)
+    if rows:
+        J, supports = constraint_jacobian(tree, joints, matrices_of(rows), model.nv, q.dtype)
+        A, Y = delassus_of(factor, J, supports)
+        with stage("multipliers"):
+            if weights is not None:
+                for i, w in enumerate(np.concatenate(weights)):
+                    A[i, i] = A[i, i] + 1.0 / w
+            b = Y @ (factor.d_inv * z) - np.concatenate([r.k for r in rows])
+            lam = ldl_solve(ldl_semidefinite(A), b)
+            z = z - Y.T @ lam
+    with stage("acceleration"):
+        qdd = solve_forward(factor, z * factor.d_inv)
+        a = _node_accelerations(model, problem, qdd)
+    soft = weights is not None
+    return result(problem, qdd, a, [lam[span] for span in problem.spans], soft=soft)
+
+
+def _node_accelerations(model: Model, problem: Problem, qdd: Array) -> list[Array]:
+    a: list[Array] = []
+    for node, (X, S, _, _) in zip(model.tree.nodes, problem.joints, strict=True):
+        own = S @ qdd[node.v]
+        a.append(own if node.parent < 0 else X.apply(a[node.parent]) + own)
+    return a

@@ -1,0 +1,37 @@
+"""The Delassus matrix in joint space: Featherstone's sparse factorization."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.constraint_rows import row_matrices
+from sarrus.algorithms.crba import mass_matrix
+from sarrus.algorithms.joint_space import constraint_jacobian, delassus_of, ltdl
+from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.sweeps import joint_kinematics
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+
+
+@algorithm(
+    inputs=("q",),
+    outputs="Lambda_inv",
+    cost="O(n d^2 + m^2 d + m d^2)",
+    references=("featherstone2010", "sathya2025osimr"),
+    supports=("link constraints", "multi-dof joints", "singular rows"),
+)
+def ltl_osim(model: Model, q: Array) -> Array:
+    """Delassus matrix J M^-1 J^T (m, m) by M = L^T D L and Y = J L^-1, both with the tree's sparsity.
+
+    Featherstone, "Exploiting sparsity in operational-space dynamics" (2010): eqs. (4) to (6) of the PV-OSIMr paper,
+    in the square-root-free form L^T D L. The cost of M and of J is part of it.
+    """
+    tree = model.tree
+    rows = row_matrices(model, "ltl_osim")
+    if not rows:
+        return np.zeros((0, 0))
+    joints = joint_kinematics(tree, q)
+    factor = ltdl(tree, mass_matrix(tree, joints, model.nv, q.dtype))  # eq. (4)
+    J, supports = constraint_jacobian(tree, joints, rows, model.nv, q.dtype)
+    Lambda_inv, _ = delassus_of(factor, J, supports)  # eqs. (5) and (6)
+    return Lambda_inv

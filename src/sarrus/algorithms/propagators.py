@@ -1,0 +1,112 @@
+"""What the Delassus algorithms share: force and motion propagators, and which constraints a node supports.
+
+Everything is in node frames. A row of K is a force on its node: `inward` takes it to the parent through a joint that
+is free to move; `outward` is its transpose and takes an acceleration of the parent to the node.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.sweeps import eliminate_inertia
+from sarrus.model.tree import Kinematics, Node, Tree
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_solve
+from sarrus.spatial.stages import stage
+from sarrus.spatial.transforms import Transform
+
+
+class Propagator(NamedTuple):
+    """A node with its joint free to move: P = 1 - U D^-1 S^T and Omega = S D^-1 S^T (eqs. 8 and 10)."""
+
+    node: Node
+    X: Transform
+    S: Array  # (6, n)
+    U: Array  # (6, n) H S
+    D: Ldl  # S^T U + armature
+    UD: Array  # (6, n) U D^-1
+
+    def inward(self, K: Array) -> Array:
+        """Rows of K P^T X: forces on this node as the parent feels them."""
+        left = K - (K @ self.S) @ self.UD.T
+        left[:, list(self.node.zero_rows)] = 0.0  # S^T P = 0: exactly, so that tracing sees it
+        return np.stack([self.X.apply_T(row) for row in left])
+
+    def outward(self, a: Array) -> Array:
+        """P^T X a: an acceleration of the parent as this node feels it."""
+        carried = self.X.apply(a)
+        return carried - self.S @ (self.UD.T @ carried)
+
+    def response(self, K: Array) -> Array:
+        """K Omega K^T: the acceleration along the rows for forces along them, the parent at rest."""
+        return ldl_congruence(self.D, (K @ self.S).T)
+
+    def acceleration(self, K: Array) -> Array:
+        """Rows of K Omega: the node's accelerations for forces along the rows, the parent at rest."""
+        return (self.S @ ldl_solve(self.D, (K @ self.S).T)).T
+
+
+def propagators(tree: Tree, joints: list[Kinematics]) -> list[Propagator]:
+    """Articulated inertias from the leaves to the roots, and the propagators that they give."""
+    H = [node.inertia.matrix() for node in tree.nodes]
+    parts: list[Propagator | None] = [None] * len(H)
+    with stage("articulated inertia"):
+        for i in range(len(H) - 1, -1, -1):
+            node, (X, S, _, _) = tree.nodes[i], joints[i]
+            U, D, UD, Ha = eliminate_inertia(node, S, H[i])
+            parts[i] = Propagator(node, X, S, U, D, UD)
+            if node.parent >= 0:
+                H[node.parent] = H[node.parent] + X.congruence(Ha)
+    return [part for part in parts if part is not None]
+
+
+class Support:
+    """Which constraints (end-effectors) each node supports. Constraint e is a row block on node `at[e]`."""
+
+    def __init__(self, tree: Tree, rows: list[tuple[int, Array]]) -> None:
+        self.parents = tree.parents
+        self.at = [node for node, _ in rows]
+        ends = np.cumsum([0, *(len(K) for _, K in rows)])
+        self.spans = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        self.m = int(ends[-1])
+        self.paths = [self._path(node) for node in self.at]  # per constraint: its node first, its root last
+        self.ES: list[list[int]] = [[] for _ in tree.nodes]
+        for e, path in enumerate(self.paths):
+            for i in path:
+                self.ES[i].append(e)
+
+    def _path(self, i: int) -> list[int]:
+        path = []
+        while i >= 0:
+            path.append(i)
+            i = self.parents[i]
+        return path
+
+    def cca(self, i: int, j: int) -> int:
+        """The closest common ancestor of two constraints' nodes; -1 (the world) if they have different roots."""
+        return max(set(self.paths[i]) & set(self.paths[j]), default=-1)
+
+    def between(self, e: int, ancestor: int) -> list[int]:
+        """The nodes from below an ancestor outward to the constraint's node."""
+        path = self.paths[e]
+        return path[: path.index(ancestor)][::-1]
+
+
+def put_block(A: Array, rows: slice | list[int], columns: slice | list[int], block: Array) -> None:
+    """A symmetric matrix gets a block and its transpose."""
+    numbers = np.arange(len(A))
+    A[np.ix_(numbers[rows], numbers[columns])] = block
+    A[np.ix_(numbers[columns], numbers[rows])] = block.T
+
+
+def symmetric_part(A: Array, B: Array) -> Array:
+    """A B^T where the result is known to be symmetric: each element computed once."""
+    m = len(A)
+    out = np.zeros((m, m), dtype=np.result_type(A, B))
+    for x in range(m):
+        for y in range(x, m):
+            out[x, y] = out[y, x] = A[x] @ B[y]
+    return out

@@ -1,0 +1,122 @@
+"""Constrained forward dynamics of a tree: Popov and Vereshchagin's solver."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
+from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
+from sarrus.spatial.orthogonal import is_structurally_zero
+from sarrus.spatial.stages import stage
+
+
+@algorithm(
+    inputs=("q", "v", "tau", "k?", "external_forces?"),
+    outputs=None,
+    cost="O(n + m^2 d + m^3)",
+    references=("sathya2024pv", "popov1978", "vereshchagin1989"),
+    supports=("link constraints", "multi-dof joints"),
+    family="constrained dynamics",
+)
+def pv(
+    model: Model, q: Array, v: Array, tau: Array, k: Array | None = None, external_forces: Array | None = None
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics: the PV solver, Algorithm 1, about the bias motion.
+
+    Inward, beside ABA's H and f (eq. 42), the constraints' rows K, their coupling L and their offset l:
+
+        K' = (K - K S D^-1 U^T) X      L' = L + K S D^-1 S^T K^T      l' = l + K S D^-1 u
+
+    The multipliers solve L lam = l at the root. Where several independent groups of rows meet there, they are eliminated
+    first, block by block (eq. 49); else after the root's joint (eq. 47).
+    """
+    problem = pose_problem(model, q, v, k, external_forces, "pv")
+    nodes, m = model.tree.nodes, sum(len(r.k) for r in problem.rows)
+    dtype = np.result_type(q, tau)
+    H = [node.inertia.matrix() for node in nodes]
+    f = list(problem.forces)
+    K: list[Array] = [np.zeros((0, 6)) for _ in nodes]
+    index: list[list[int]] = [[] for _ in nodes]  # which of all rows are in K
+    L = np.zeros((m, m), dtype=dtype)
+    l = np.zeros(m, dtype=dtype)
+    for r, span in zip(problem.rows, problem.spans, strict=True):
+        K[r.node] = np.concatenate([K[r.node], r.K])
+        index[r.node] += range(span.start, span.stop)
+        l[span] = -r.k
+    parts: list[Articulated] = [None] * len(nodes)  # type: ignore[list-item]
+    KS: dict[int, Array] = {}
+    lam = np.zeros(m, dtype=dtype)
+    early: dict[int, tuple[list[int], Ldl]] = {}
+    for i in range(len(nodes) - 1, -1, -1):
+        node, (X, S, _, _) = nodes[i], problem.joints[i]
+        rows = index[i]
+        if node.parent < 0 and rows and _blocks(L, rows, node.m, i, nodes, problem) > 1:
+            with stage("multipliers"):
+                factor = ldl_semidefinite(L[np.ix_(rows, rows)])
+                H[i] = H[i] + ldl_congruence(factor, K[i])  # eq. (49)
+                f[i] = f[i] - K[i].T @ ldl_solve(factor, l[rows])
+                early[i] = (rows, factor)
+            rows = []
+        with stage("inward"):
+            parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
+            if node.parent >= 0:
+                H[node.parent] = H[node.parent] + X.congruence(Ha)
+                f[node.parent] = f[node.parent] + X.apply_T(fa)
+        if rows:
+            with stage("constraints"):
+                ks = K[i] @ S  # (m_i, n_i)
+                KS[i] = ks
+                ksD = ldl_solve(parts[i].D, ks.T).T
+                for x, row in enumerate(rows):
+                    for y, column in enumerate(rows[: x + 1]):
+                        L[row, column] = L[column, row] = L[row, column] + ksD[x] @ ks[y]  # eq. (42e)
+                l[rows] = l[rows] + ksD @ parts[i].u  # eq. (42d)
+                if node.parent >= 0:
+                    carried = K[i] - ksD @ parts[i].U.T  # eq. (42c)
+                    carried = np.stack([X.apply_T(row) for row in carried])
+                    K[node.parent] = np.concatenate([K[node.parent], carried])
+                    index[node.parent] += rows
+                else:
+                    lam[rows] = ldl_solve(ldl_semidefinite(L[np.ix_(rows, rows)]), l[rows])  # eq. (47)
+    # The roots that were eliminated early need their acceleration first: eq. (46).
+    for i, (rows, factor) in early.items():
+        with stage("multipliers"):
+            a = problem.joints[i].S @ ldl_solve(parts[i].D, parts[i].u)
+            lam[rows] = ldl_solve(factor, K[i] @ a + l[rows])
+    with stage("constraints"):
+        held = {i: ks.T @ lam[index[i]] for i, ks in KS.items()}
+    qdd, a = outward_acceleration(model.tree, problem.joints, parts, held)
+    return result(problem, qdd, a, [lam[span] for span in problem.spans])
+
+
+def _blocks(L: Array, rows: list[int], root_dof: int, root: int, nodes: tuple, problem: Problem) -> int:
+    """How many independent groups the rows that reach a root form, or 0 if some group cannot be eliminated before it.
+
+    A group of rows needs at least as many joints between its links and the root as it has rows.
+    """
+    groups: list[tuple[set[int], int]] = []
+    left = list(rows)
+    while left:
+        group, stack = set(), [left[0]]
+        while stack:
+            x = stack.pop()
+            if x in group:
+                continue
+            group.add(x)
+            stack += [y for y in rows if y not in group and not is_structurally_zero(L[x, y])]
+        left = [x for x in left if x not in group]
+        dof: dict[int, int] = {}
+        for r, span in zip(problem.rows, problem.spans, strict=True):
+            if span.start in group:
+                i = r.node
+                while i != root:
+                    dof[i] = nodes[i].m
+                    i = nodes[i].parent
+        groups.append((group, sum(dof.values())))
+    if any(len(group) > dof for group, dof in groups):
+        return 0
+    return len(groups)

@@ -1,0 +1,113 @@
+"""Constrained forward dynamics in O(n + m): multipliers eliminated as early as possible."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.sweeps import Articulated, eliminate_joint
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
+from sarrus.spatial.orthogonal import Reflections, triangularize
+from sarrus.spatial.stages import stage
+
+
+class Eliminated(NamedTuple):
+    """What a node keeps of its rows for the outward sweep."""
+
+    ks: Array  # (m, n) K S
+    Q: Reflections  # the basis in which the first r multipliers are resolved here
+    K: Array  # (r, 6) their rows after the joint, on X a_parent
+    l: Array  # (r,)
+    Sigma: Ldl  # (r, r) their coupling
+
+
+@algorithm(
+    inputs=("q", "v", "tau", "k?", "external_forces?"),
+    outputs=None,
+    cost="O(n + m)",
+    references=("sathya2024pv",),
+    supports=("link constraints", "multi-dof joints"),
+    family="constrained dynamics",
+)
+def pv_early(
+    model: Model, q: Array, v: Array, tau: Array, k: Array | None = None, external_forces: Array | None = None
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics: PV with early elimination of multipliers (section VIII).
+
+    After the joint of a node, L = K S D^-1 S^T K^T has the rank of that joint. Reflections Q turn the rows so that only the
+    first r of them see it; those multipliers are resolved at once (eqs 61-63) and only the others go on to the parent. For a joint
+    with one degree of freedom Q is one reflection (eq. 65), else a QR factorization of K S.
+    """
+    problem = pose_problem(model, q, v, k, external_forces, "pv_early")
+    nodes = model.tree.nodes
+    H = [node.inertia.matrix() for node in nodes]
+    f = list(problem.forces)
+    K: list[Array] = [np.zeros((0, 6)) for _ in nodes]
+    l: list[Array] = [np.zeros(0) for _ in nodes]
+    sources: list[list[tuple[str, int, int]]] = [[] for _ in nodes]  # whose rows are in K: (kind, number, how many)
+    for number, r in enumerate(problem.rows):
+        K[r.node], l[r.node] = np.concatenate([K[r.node], r.K]), np.concatenate([l[r.node], -r.k])
+        sources[r.node].append(("constraint", number, len(r.k)))
+    parts: list[Articulated] = [None] * len(nodes)  # type: ignore[list-item]
+    done: dict[int, Eliminated] = {}
+    for i in range(len(nodes) - 1, -1, -1):
+        node, (X, S, _, _) = nodes[i], problem.joints[i]
+        with stage("inward"):
+            parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
+        if len(K[i]):
+            with stage("constraints"):
+                done[i], K_left, l_left, Ha, fa = _eliminate(K[i], l[i], S, parts[i], Ha, fa, root=node.parent < 0)
+            if node.parent >= 0 and len(K_left):
+                K[node.parent] = np.concatenate([K[node.parent], [X.apply_T(row) for row in K_left]])
+                l[node.parent] = np.concatenate([l[node.parent], l_left])
+                sources[node.parent].append(("node", i, len(K_left)))
+        if node.parent >= 0:
+            with stage("inward"):
+                H[node.parent] = H[node.parent] + X.congruence(Ha)
+                f[node.parent] = f[node.parent] + X.apply_T(fa)
+
+    lam: list[Array] = [np.zeros(len(r.k)) for r in problem.rows]
+    from_parent: dict[int, Array] = {}  # multipliers of the rows that a node passed on
+    a: list[Array] = []
+    qdd: list[Array] = []
+    with stage("outward acceleration"):
+        for i, (node, (X, S, _, _), part) in enumerate(zip(nodes, problem.joints, parts, strict=True)):
+            carried = np.zeros(6) if node.parent < 0 else X.apply(a[node.parent])
+            u = part.u
+            if i in done:
+                mine = done[i]
+                resolved = ldl_solve(mine.Sigma, mine.K @ carried + mine.l)  # eq. (62)
+                turned = np.concatenate([resolved, from_parent.get(i, np.zeros(0))])
+                multipliers = mine.Q.apply_T(turned)  # eq. (64)
+                u = u - mine.ks.T @ multipliers
+                start = 0
+                for kind, number, count in sources[i]:
+                    target = lam if kind == "constraint" else from_parent
+                    target[number] = multipliers[start : start + count]
+                    start += count
+            qdd.append(ldl_solve(part.D, u) - part.UD.T @ carried)
+            a.append(carried + S @ qdd[-1])
+    return result(problem, np.concatenate(qdd) if qdd else np.zeros(0), a, lam)
+
+
+def _eliminate(
+    K: Array, l: Array, S: Array, part: Articulated, Ha: Array, fa: Array, root: bool
+) -> tuple[Eliminated, Array, Array, Array, Array]:
+    """Resolve as many multipliers as the joint has freedoms; at a root, all that are left."""
+    ks = K @ S  # (m, n)
+    ksD = ldl_solve(part.D, ks.T).T
+    K, l = K - ksD @ part.U.T, l + ksD @ part.u  # eqs (42c), (42d)
+    if root:
+        whole = Eliminated(ks, Reflections(()), K, l, ldl_semidefinite(ldl_congruence(part.D, ks.T)))
+        return whole, K[:0], l[:0], Ha, fa
+    Q, ks_turned, r = triangularize(ks)
+    K, l = Q.apply(K), Q.apply(l)
+    Sigma = ldl_semidefinite(ldl_congruence(part.D, ks_turned[:r].T))
+    Ha = Ha + ldl_congruence(Sigma, K[:r])  # eq. (63)
+    fa = fa - K[:r].T @ ldl_solve(Sigma, l[:r])
+    return Eliminated(ks, Q, K[:r], l[:r], Sigma), K[r:], l[r:], Ha, fa

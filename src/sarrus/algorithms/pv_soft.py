@@ -1,0 +1,69 @@
+"""Soft constraints in the time of ABA: Gauss' principle with penalties."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
+from sarrus.errors import UnsupportedError
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.stages import stage
+
+
+@algorithm(
+    inputs=("q", "v", "tau", "k?", "external_forces?"),
+    outputs=None,
+    cost="O(n + m)",
+    references=("sathya2024pv",),
+    supports=("link constraints", "multi-dof joints", "soft", "redundant rows", "conflicting rows"),
+    family="constrained dynamics",
+)
+def pv_soft(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    weight: float | None = None,
+) -> ConstrainedDynamicsResult:
+    """Soft constrained forward dynamics: ABA with H += K^T R^-1 K and f += K^T R^-1 k (section VI, eq. 52).
+
+    weight: R^-1 for constraints that were declared without a softness R of their own.
+    """
+    problem = pose_problem(model, q, v, k, external_forces, "pv_soft")
+    problem = problem._replace(rows=[r.declared() for r in problem.rows])
+    nodes = model.tree.nodes
+    weights = [soft_weight(r.R, len(r.k), weight, "pv_soft") for r in problem.rows]
+    H = [node.inertia.matrix() for node in nodes]
+    f = list(problem.forces)
+    with stage("constraints"):
+        for r, w in zip(problem.rows, weights, strict=True):
+            KR = r.K.T * w  # (6, m)
+            H[r.node] = H[r.node] + KR @ r.K
+            f[r.node] = f[r.node] + KR @ r.k
+    parts: list[Articulated] = [None] * len(nodes)  # type: ignore[list-item]
+    with stage("inward"):
+        for i in range(len(nodes) - 1, -1, -1):
+            node, (X, S, _, _) = nodes[i], problem.joints[i]
+            parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
+            if node.parent >= 0:
+                H[node.parent] = H[node.parent] + X.congruence(Ha)
+                f[node.parent] = f[node.parent] + X.apply_T(fa)
+    qdd, a = outward_acceleration(model.tree, problem.joints, parts)
+    lam = [w * (r.K @ a[r.node] - r.k) for r, w in zip(problem.rows, weights, strict=True)]
+    return result(problem, qdd, a, lam, soft=True)
+
+
+def soft_weight(R: Array | None, size: int, weight: float | None, method: str) -> Array:
+    """R^-1 of a constraint: its own, or the common one."""
+    if R is not None:
+        return 1.0 / R
+    if weight is None:
+        raise UnsupportedError(
+            f"{method} needs a softness: declare constraints with R=..., or pass weight=... (R^-1, e.g. 1e6)"
+        )
+    return np.full(size, float(weight))

@@ -1,0 +1,68 @@
+"""Constraint rows on nodes: `sum over nodes of K a = k`, a being a node's acceleration in excess of the bias motion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.transforms import Transform
+
+
+class Block(NamedTuple):
+    """The part of a constraint's rows that acts on one node."""
+
+    node: int
+    K: Array  # (m, 6) in the node's frame
+    gram: Array | None = None  # K^T K where that is known without multiplying (an isometry of a constant)
+
+
+class Rows(NamedTuple):
+    """The rows of one constraint, on one or more nodes.
+
+    A contact's weld is kept in its node's own frame, where K is the identity; `frame` is then the declared frame in the node. The rows
+    of a loop closure are in the axes of its first node; `axes` are then the declared axes there. Else rows are as declared.
+    """
+
+    blocks: tuple[Block, ...]
+    k: Array  # (m,)
+    R: Array | None = None  # (m,) softness, in the declared basis
+    frame: Transform | None = None
+    axes: Array | None = None  # (3, 3)
+
+    @property
+    def node(self) -> int:
+        """The node of a constraint that acts on one."""
+        (block,) = self.blocks
+        return block.node
+
+    @property
+    def K(self) -> Array:
+        (block,) = self.blocks
+        return block.K
+
+    def residual(self, a: list[Array]) -> Array:
+        """K a - k, in the basis of the rows."""
+        return sum((block.K @ a[block.node] for block in self.blocks), -self.k)
+
+    def declared(self) -> Rows:
+        """A link's constraint with rows in the declared basis."""
+        if self.frame is None:
+            return self
+        return Rows((Block(self.node, motion_matrix(self.frame)),), self.frame.apply(self.k), self.R)
+
+    def declared_force(self, f: Array) -> Array:
+        if self.axes is not None:
+            return np.concatenate([self.axes.T @ f[i : i + 3] for i in range(0, len(f), 3)])
+        return f if self.frame is None else self.frame.inverse().apply_T(f)
+
+    def declared_residual(self, residual: Array) -> Array:
+        if self.axes is not None:
+            return self.declared_force(residual)
+        return residual if self.frame is None else self.frame.apply(residual)
+
+
+def motion_matrix(X: Transform) -> Array:
+    """The 6x6 matrix of X.apply."""
+    return np.stack([X.apply(e) for e in np.eye(6)], axis=1)

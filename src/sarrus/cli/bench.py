@@ -1,0 +1,173 @@
+"""`sarrus bench`: validate, then time, Sarrus and its peers on the same states."""
+
+from __future__ import annotations
+
+import json
+import platform
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import sarrus
+from sarrus.algorithms import registry
+from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peer
+from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.cli.timing import Timing, interleaved, ratio
+from sarrus.codegen.kernel import Kernel, available_cores
+from sarrus.codegen.kernel import compile as compile_kernel
+from sarrus.codegen.peak import measure_peak
+from sarrus.errors import UnsupportedError
+from sarrus.model.model import Model
+from sarrus.model.state import random_state
+
+_DISAGREEMENT = 1e-9
+
+
+def bench(
+    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
+    method: Annotated[str, typer.Option("--method", "-m", help="An algorithm, e.g. aba, rnea, crba.")] = "aba",
+    batch: Annotated[int, typer.Option(help="States per batch.", min=1)] = 4096,
+    rounds: Annotated[int, typer.Option(help="Rounds of interleaved timing.", min=1)] = 9,
+    frame: Annotated[str | None, typer.Option(help="For algorithms of a frame: its name.")] = None,
+    floating_base: Annotated[bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,
+) -> None:
+    """Microseconds per state: single calls and batches, one and all threads, float32, and peers where they are installed.
+
+    Every contestant is validated first; all are timed in one run, interleaved, and ratios are medians within rounds.
+    """
+    console = Console()
+    model = robot_from(robot, floating_base)
+    with Progress(transient=True, disable=as_json) as progress:
+        task = progress.add_task("compiling", total=rounds + 3)
+        report = measure(
+            robot, model, method, batch, rounds, {} if frame is None else {"frame": frame},
+            progress=lambda label=None: progress.update(task, advance=1, description=label or "timing"),
+        )  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+    else:
+        _show(console, report)
+
+
+def measure(
+    robot: str, model: Model, method: str, batch: int, rounds: int, options: dict[str, Any], progress: Any = lambda *_: None
+) -> dict[str, Any]:
+    """Everything that `sarrus bench` prints, as data."""
+    kernel = compile_kernel(model, method, **options)
+    progress("compiling float32")
+    kernel32 = compile_kernel(model, method, dtype=np.float32, **options)
+    arrays = random_inputs(model, kernel, batch)
+    progress("validating")
+    first = [np.ascontiguousarray(x[0]) for x in arrays]
+    _agree("the compiled kernel", _flat(kernel(*first)), _flat(_eager(model, method, kernel, first, options)))
+    peers: list[Peer] = []
+    notes: list[str] = []
+    for make in (pinocchio_peer, mujoco_peer):
+        peer = make(robot, model, method, arrays)
+        if isinstance(peer, str):
+            notes.append(peer)
+        else:
+            _agree(peer.name, peer.first, _flat(kernel(*first)).reshape(peer.first.shape))
+            peers.append(peer)
+
+    out = _outputs(kernel, batch)
+    arrays32 = [x.astype(np.float32) for x in arrays]
+    out32 = _outputs(kernel32, batch)
+    cores = available_cores()
+    cases: dict[str, Any] = {
+        "Sarrus, single call": lambda: kernel(*first),
+        "Sarrus, batch, 1 thread": lambda: kernel(*arrays, out=out, threads=1),
+        f"Sarrus, batch, {cores} threads": lambda: kernel(*arrays, out=out, threads=cores),
+        "Sarrus float32, batch, 1 thread": lambda: kernel32(*arrays32, out=out32, threads=1),
+    }
+    per_call = dict.fromkeys(cases, batch) | {"Sarrus, single call": 1}
+    for peer in peers:
+        cases[f"{peer.name}, single call"], per_call[f"{peer.name}, single call"] = peer.single, 1
+        if peer.batch is not None:
+            cases[f"{peer.name}, batch, 1 thread"], per_call[f"{peer.name}, batch, 1 thread"] = peer.batch, batch
+    progress("timing")
+    times = interleaved(cases, rounds, progress=progress)
+    return _report(model, kernel, times, per_call, notes, batch)
+
+
+def _report(
+    model: Model, kernel: Kernel, times: dict[str, Timing], per_call: dict[str, int], notes: list[str], batch: int
+) -> dict[str, Any]:
+    peak = {name: measure_peak(32 if "float32" in name else 64) for name in times if "batch" in name and "Sarrus" in name}
+    rows = []
+    for name, timing in times.items():
+        own = "Sarrus, single call" if "single" in name else "Sarrus, batch, 1 thread"
+        scaled = Timing([s / per_call[name] for s in timing.seconds])
+        reference = Timing([s / per_call[own] for s in times[own].seconds])
+        rate = kernel.op_count.total / scaled.median
+        rows.append(
+            {
+                "name": name,
+                "us_per_state": 1e6 * scaled.median,
+                "times_sarrus": ratio(scaled, reference),
+                "gflops": rate / 1e9 if "Sarrus" in name else None,
+                "fraction_of_peak": rate / peak[name] if name in peak and "1 thread" in name else None,
+            }
+        )
+    return {
+        "robot": model.name, "method": kernel.method, "nv": model.nv, "operations": kernel.op_count.total, "batch": batch,
+        "lanes": kernel.native.lanes, "compile_seconds": kernel.native.compile_seconds,
+        "from_cache": kernel.native.from_cache, "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(), "sarrus": sarrus.__version__, "rows": rows, "notes": notes,
+    }  # fmt: skip
+
+
+def random_inputs(model: Model, kernel: Kernel, batch: int, seed: int = 0) -> list[np.ndarray]:
+    """Random arrays for a kernel's inputs: states within limits, standard normal elsewhere."""
+    rng = np.random.default_rng(seed)
+    q, v = random_state(model, rng, batch)
+    known = {"q": q, "v": v}
+    return [known.get(p.name, rng.normal(size=(batch, *p.shape))) for p in kernel.tape.inputs]
+
+
+def _eager(model: Model, method: str, kernel: Kernel, first: list[np.ndarray], options: dict[str, Any]) -> Any:
+    return registry.find(method).function(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
+
+
+def _outputs(kernel: Kernel, batch: int) -> tuple[np.ndarray, ...]:
+    return tuple(np.empty((batch, *p.shape), kernel.dtype) for p in kernel.tape.outputs)
+
+
+def _flat(result: Any) -> np.ndarray:
+    parts = result if isinstance(result, tuple) else (result,)
+    return np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in parts])
+
+
+def _agree(name: str, got: np.ndarray, expected: np.ndarray) -> None:
+    scale = max(float(np.abs(expected).max(initial=0.0)), 1e-300)
+    error = float(np.abs(got - expected).max(initial=0.0)) / scale
+    if not error <= _DISAGREEMENT:
+        raise UnsupportedError(f"{name} disagrees with Sarrus by {error:.1e} (relative): what disagrees is not timed")
+
+
+def _show(console: Console, report: dict[str, Any]) -> None:
+    origin = "loaded from the cache" if report["from_cache"] else "compiled"
+    console.print(
+        f"[bold]{report['method']}[/bold] of [bold]{report['robot']}[/bold], {report['nv']} dof: "
+        f"{report['operations']:,} operations, {report['lanes']} lanes, {origin} in {report['compile_seconds']:.2f} s"
+    )
+    table = Table()
+    for column in ("", "us / state", "x Sarrus", "Gop/s", "of peak"):
+        table.add_column(column, justify="left" if column == "" else "right")
+    for row in report["rows"]:
+        table.add_row(
+            row["name"],
+            f"{row['us_per_state']:.3f}",
+            f"{row['times_sarrus']:.2f}",
+            "" if row["gflops"] is None else f"{row['gflops']:.1f}",
+            "" if row["fraction_of_peak"] is None else f"{100 * row['fraction_of_peak']:.0f} %",
+        )
+    console.print(table)
+    console.print(f"x Sarrus: time against Sarrus' single call (single calls) or 1-thread batch of {report['batch']} (batches).")
+    for note in report["notes"]:
+        console.print(note, markup=False)

@@ -1,0 +1,35 @@
+"""`sarrus codegen`: C code for a robot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.codegen.c_export import write_c
+from sarrus.codegen.kernel import identifier
+from sarrus.codegen.trace import trace
+
+
+def codegen(
+    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
+    method: Annotated[str, typer.Option("--method", "-m", help="An algorithm, e.g. aba, rnea, crba.")] = "aba",
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write into.")] = Path(),
+    floating_base: Annotated[bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")] = None,
+    frame: Annotated[str | None, typer.Option(help="For algorithms of a frame: its name.")] = None,
+    single_precision: Annotated[bool, typer.Option("--float32", help="float instead of double.")] = False,
+) -> None:
+    """Write one dependency-free C99 file and its header: the algorithm, unrolled for this robot.
+
+    Compile it with any C compiler and link with -lm; the header documents the function.
+    """
+    model = robot_from(robot, floating_base)
+    options = {} if frame is None else {"frame": frame}
+    tape = trace(model, method, **options)
+    name = identifier(f"{model.name}_{method}")
+    source = write_c(tape, output, name, np.dtype(np.float32 if single_precision else np.float64))
+    typer.echo(f"wrote {source} and {source.with_suffix('.h')}: {tape.op_count.total:,} operations")
+    typer.echo(f"compile with: cc -O2 -c {source}")

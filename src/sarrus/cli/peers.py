@@ -1,0 +1,126 @@
+"""The same algorithm by Pinocchio and MuJoCo, where they are installed and can load the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.importers.example_robots import example_robot
+from sarrus.importers.document import read_document
+from sarrus.importers.mjcf import compile_mjcf
+from sarrus.importers.mujoco_state import to_mujoco_state
+from sarrus.importers.pinocchio_state import to_pinocchio_configuration
+from sarrus.model.model import Model
+from sarrus.spatial.rotations import rotation_from_quaternion
+
+_PINOCCHIO_BATCH = {"aba": "abaInParallel", "rnea": "rneaInParallel"}
+
+
+class Peer(NamedTuple):
+    """`single()` computes state 0 and returns it; `batch()` computes all states (None: it has no batch call)."""
+
+    name: str
+    single: Callable[[], Any]
+    batch: Callable[[], Any] | None
+    first: np.ndarray  # the peer's result for state 0, to validate against
+
+
+def robot_file(robot: str) -> Path | None:
+    """The file behind a robot argument, if it is one."""
+    kind, _, rest = robot.partition(":")
+    if kind == "example":
+        return example_robot(rest)
+    path = Path(robot)
+    return path if kind != "zoo" and path.is_file() else None
+
+
+def pinocchio_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:
+    """Pinocchio on the same states, or why not."""
+    path = robot_file(robot)
+    if method not in ("aba", "rnea", "crba"):
+        return f"Pinocchio: no counterpart of {method}"
+    if path is None or path.suffix != ".urdf":
+        return "Pinocchio: it can only be compared on a URDF file"
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return "Pinocchio: not installed (pip install pin)"
+    floating = any(body.joint.name == "root_joint" and body.joint.type.name == "free" for body in model.bodies)
+    built = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
+    if list(built.names)[1:] != list(model.joint_names):
+        return "Pinocchio: it orders the joints of this file differently"
+    data = built.createData()
+    q = to_pinocchio_configuration(model, arrays[0])
+    rest = arrays[1:]
+    first = [np.ascontiguousarray(q[0]), *(np.ascontiguousarray(x[0]) for x in rest)]
+    function = getattr(pin, method)
+
+    def single() -> Any:
+        return function(built, data, *first)
+
+    batch = None
+    if method in _PINOCCHIO_BATCH and hasattr(pin, "ModelPool"):
+        pool = pin.ModelPool(built, 1)
+        columns = [np.asfortranarray(q.T), *(np.asfortranarray(x.T) for x in rest)]
+        out = np.zeros_like(columns[1])
+        parallel = getattr(pin, _PINOCCHIO_BATCH[method])
+
+        def batch() -> Any:
+            return parallel(1, pool, *columns, out)
+
+    reference = np.array(single())
+    if method == "crba":
+        reference = np.triu(reference) + np.triu(reference, 1).T
+    return Peer("Pinocchio", single, batch, reference)
+
+
+def mujoco_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:
+    """MuJoCo's forward dynamics of the bare tree on the same states, or why not."""
+    path = robot_file(robot)
+    if method != "aba":
+        return f"MuJoCo: no counterpart of {method}"
+    if path is None or path.suffix != ".xml":
+        return "MuJoCo: it can only be compared on an MJCF file"
+    import mujoco
+
+    built, _ = compile_mjcf(read_document(path))
+    flags = mujoco.mjtDisableBit
+    built.opt.disableflags |= flags.mjDSBL_CONSTRAINT | flags.mjDSBL_CONTACT | flags.mjDSBL_ACTUATION
+    built.dof_damping[:] = 0.0
+    built.jnt_stiffness[:] = 0.0
+    data = mujoco.MjData(built)
+    qpos, qvel = to_mujoco_state(model, arrays[0][0], arrays[1][0])
+    data.qpos[:], data.qvel[:] = qpos, qvel
+    data.qfrc_applied[:] = _turned_forces(model, arrays[0][0], arrays[2][0])
+
+    def single() -> Any:
+        mujoco.mj_forward(built, data)
+        return data.qacc
+
+    single()
+    first = _turned_accelerations(model, arrays[0][0], arrays[1][0], np.array(data.qacc))
+    return Peer("MuJoCo (mj_forward)", single, None, first)
+
+
+def _turned_forces(model: Model, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Forces on free joints with their linear part in the world's axes, as MuJoCo has them."""
+    out = tau.copy()
+    for body, sq, sv in zip(model.bodies, model.layout.q, model.layout.v, strict=True):
+        if body.joint.type.name == "free":
+            R = rotation_from_quaternion(q[sq][3:])
+            out[sv.start : sv.start + 3] = R @ tau[sv][:3]
+    return out
+
+
+def _turned_accelerations(model: Model, q: np.ndarray, v: np.ndarray, qacc: np.ndarray) -> np.ndarray:
+    """MuJoCo's accelerations as Sarrus': a free joint's linear part in body axes, and as a spatial acceleration."""
+    out = qacc.copy()
+    for body, sq, sv in zip(model.bodies, model.layout.q, model.layout.v, strict=True):
+        if body.joint.type.name == "free":
+            R = rotation_from_quaternion(q[sq][3:])
+            linear, angular = v[sv][:3], v[sv][3:]
+            out[sv.start : sv.start + 3] = R.T @ qacc[sv][:3] - np.cross(angular, linear)
+    return out
