@@ -39,6 +39,7 @@ def eager(function: Callable[P, R]) -> Callable[P, R]:
         model: Model = bound.arguments.pop("model")
         if not isinstance(model, Model):
             raise StateError(f"{entry.name}: the first argument is a sarrus Model, got {type(model).__name__}")
+        entry.check_model(model)
         names = {port.name for port in entry.inputs}
         given = {name: x for name, x in bound.arguments.items() if name in names and x is not None}
         options = {name: x for name, x in bound.arguments.items() if name not in names}

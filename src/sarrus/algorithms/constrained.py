@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.algorithms.all_rows import all_rows
 from sarrus.algorithms.constraint_rows import constraint_rows
 from sarrus.algorithms.rows import Rows
 from sarrus.algorithms.sweeps import joint_kinematics, outward_motion, resultant_forces
@@ -41,12 +42,22 @@ class Problem(NamedTuple):
 
 
 def pose_problem(
-    model: Model, q: Array, v: Array, k: Array | None, external_forces: Array | None, method: str
+    model: Model,
+    q: Array,
+    v: Array,
+    k: Array | None,
+    external_forces: Array | None,
+    method: str,
+    loops: bool = False,
 ) -> Problem:
+    """The bias motion and the rows; with `loops`, of constraints of every type, else only of links against the world."""
     joints = joint_kinematics(model.tree, q, v)
     motions = outward_motion(model.tree, joints)
     forces = resultant_forces(model.tree, motions, external_forces)
-    rows = constraint_rows(model, joints, motions, k, method)
+    if loops:
+        rows = all_rows(model, joints, motions, q, v, k, method)
+    else:
+        rows = constraint_rows(model, joints, motions, k, method)
     ends = np.cumsum([0, *(len(r.k) for r in rows)])
     return Problem(joints, forces, rows, [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)])
 

@@ -47,10 +47,15 @@ def _matrix(model: Model, constraint: LinkConstraint) -> tuple[int, Array]:
 
 
 def constraint_rows(
-    model: Model, joints: list[Kinematics], motions: list[Motion], k: Array | None, method: str
+    model: Model,
+    joints: list[Kinematics],
+    motions: list[Motion],
+    k: Array | None,
+    method: str,
+    constraints: list[LinkConstraint] | None = None,
 ) -> list[Rows]:
-    """Rows of every active constraint. `k` holds desired accelerations of those declared with k="input"."""
-    constraints = link_constraints(model, method)
+    """Rows of constraints of links; default: all active ones. `k` holds accelerations of those declared with k="input"."""
+    constraints = link_constraints(model, method) if constraints is None else constraints
     if not constraints:
         return []
     tree = model.tree

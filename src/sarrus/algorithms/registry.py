@@ -13,7 +13,7 @@ from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, TypeVar, get_type_hints
 
-from sarrus.errors import unknown_name
+from sarrus.errors import IllPosedError, unknown_name
 from sarrus.model.model import Model
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -63,6 +63,11 @@ class Algorithm:
     def summary(self) -> str:
         """The first sentence of the docstring."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
+
+    def check_model(self, model: Model) -> None:
+        """Accelerations of a model in which some joint moves no inertia are undefined: an error, not infinity."""
+        if model.ill_posed and (self.name == "aba" or self.family != "tree"):
+            raise IllPosedError(f"{self.name}: {model.ill_posed}")
 
     def check_options(self, options: dict[str, Any]) -> None:
         for name in options:

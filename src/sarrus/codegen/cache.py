@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sarrus.codegen import host
-from sarrus.codegen.artifact import Artifact
 from sarrus.errors import CacheWarning
 
 LIMIT_BYTES = 512 * 1024 * 1024  # beyond it the least recently used files go
@@ -56,12 +55,25 @@ def key(digest: str, variant: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def model_key(model_digest: str, what: str, variant: str) -> str:
+    """The name of the kernel of this algorithm (and its options) on this model: found without tracing it again."""
+    sources = _hash_of_sources("spatial", "model", "algorithms")
+    return key("\n".join([model_digest, what, sources]), variant)
+
+
+@functools.cache
+def _hash_of_sources(*rooms: str) -> str:
+    h = hashlib.sha256()
+    for room in rooms:
+        for path in sorted((Path(__file__).parents[1] / room).glob("*.py")):
+            h.update(path.read_bytes())
+    return h.hexdigest()
+
+
 @functools.cache
 def _compiler_version() -> str:
     """A hash of the code generator itself, and LLVM's version: nobody has to remember to raise a number."""
-    h = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        h.update(path.read_bytes())
+    h = hashlib.sha256(_hash_of_sources("codegen").encode())
     # Asking importlib.metadata for the version takes longer than everything else here together.
     spec = importlib.util.find_spec("llvmlite")
     if spec is not None and spec.origin is not None:
@@ -70,8 +82,8 @@ def _compiler_version() -> str:
     return h.hexdigest()
 
 
-def load(name: str) -> Artifact | None:
-    """The kernel of that name, if it is there and whole."""
+def load(name: str) -> bytes | None:
+    """What was saved under that name, if it is there and whole."""
     path = cache_directory() / (name + _SUFFIX)
     try:
         data = path.read_bytes()
@@ -85,13 +97,12 @@ def load(name: str) -> Artifact | None:
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # used now: the last to go
-    return Artifact.from_bytes(data[start:])
+    return data[start:]
 
 
-def save(name: str, artifact: Artifact) -> None:
-    """Keep a kernel, if the disk allows it."""
+def save(name: str, payload: bytes) -> None:
+    """Keep bytes under a name, if the disk allows it."""
     directory = cache_directory()
-    payload = artifact.to_bytes()
     data = _MAGIC + hashlib.sha256(payload).digest() + payload
     temporary = None
     try:

@@ -20,7 +20,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from sarrus.spatial.choice import AbstractScalar
+from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.parameter import Parameter
 from sarrus.spatial.stages import current_stage
 
@@ -305,6 +305,17 @@ class Symbol(AbstractScalar):
     def choose_if_greater(self, bound, yes, no):
         return self.graph.select(self.graph.binary(Op.LESS, bound, self), yes, no)
 
+    def iterate(self, step, state, limit):
+        # Unrolled: once a lane is done, its state is kept.
+        count, go_on = 0.0, 1.0
+        for _ in range(limit):
+            following, wants_more = step(state)
+            if not isinstance(go_on, float):
+                following = tuple(_chosen(go_on, x, y) for x, y in zip(following, state, strict=True))
+                wants_more = choose(0.5, go_on, wants_more, 0.0)
+            state, count, go_on = following, count + go_on, wants_more
+        return state, count
+
     # NumPy calls these methods on the elements of object arrays: np.sin(q) works on both.
     def sin(self):
         return self.graph.unary(Op.SIN, self)
@@ -314,6 +325,17 @@ class Symbol(AbstractScalar):
 
     def sqrt(self):
         return self.graph.unary(Op.SQRT, self)
+
+    def arctan2(self, x):
+        return self.graph.binary(Op.ATAN2, self, x)
+
+
+def _chosen(go_on, new: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """new where go_on is 1, else old."""
+    out = np.empty(np.shape(new), dtype=object)
+    for index in np.ndindex(out.shape):
+        out[index] = choose(0.5, go_on, new[index], old[index])
+    return out
 
 
 def _is_reciprocal(g: Graph, i: int, j: int) -> bool:

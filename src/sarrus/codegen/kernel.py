@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import struct
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from sarrus.algorithms import registry
-from sarrus.codegen.native import NativeKernel, build_native
+from sarrus.codegen import cache as disk
+from sarrus.codegen.artifact import Artifact
+from sarrus.codegen.lane import Lane
+from sarrus.codegen.native import NativeKernel, build_native, lane_of
 from sarrus.codegen.tape import OpCount, Port, Tape
 from sarrus.codegen.trace import trace
 from sarrus.errors import StateError, UnsupportedError
@@ -52,8 +57,40 @@ def compile(  # the name users expect; the builtin is not used here
     kind = np.dtype(dtype)
     if kind not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise UnsupportedError(f"dtype {kind} is not supported. Valid: float64, float32")
-    tape = trace(model, method, inputs=names, parameters=parameters, **options)
-    return Kernel(tape, method, model.name, kind.name, lanes, cache)
+    if not cache or not model.is_numeric:
+        tape = trace(model, method, inputs=names, parameters=parameters, **options)
+        return Kernel(method, model.name, build_native(tape, kind.name, lanes, cache))
+    # Keyed by the model, so that a process that finds the kernel need not trace it again.
+    lane = lane_of(kind.name, lanes)
+    what = repr((method, names, sorted(options.items())))
+    key = disk.model_key(model.digest, what, f"{kind.name} {lane.count}")
+    native = _load(key, lane)
+    if native is None:
+        tape = trace(model, method, inputs=names, **options)
+        native = build_native(tape, kind.name, lane.count, cache=False)
+        _save(key, native)
+    return Kernel(method, model.name, native, key)
+
+
+def _load(key: str, lane: Lane) -> NativeKernel | None:
+    start = time.perf_counter()
+    kept = disk.load(key)
+    if kept is None:
+        return None
+    (length,) = struct.unpack_from("<Q", kept)
+    tape, artifact = Tape.from_bytes(kept[8 : 8 + length]), Artifact.from_bytes(kept[8 + length :])
+    return NativeKernel(tape, lane, artifact, True, start)
+
+
+def _save(key: str, native: NativeKernel) -> None:
+    tape = native.tape.to_bytes()
+    disk.save(key, struct.pack("<Q", len(tape)) + tape + native.artifact.to_bytes())
+
+
+def _revived(method: str, model_name: str, tape: Tape, dtype: str, lanes: int, key: str | None) -> Kernel:
+    """A pickled kernel where it arrives: loaded if this machine has it, else compiled."""
+    native = None if key is None else _load(key, lane_of(dtype, lanes))
+    return Kernel(method, model_name, native or build_native(tape, dtype, lanes), key)
 
 
 class Kernel:
@@ -63,24 +100,22 @@ class Kernel:
     (`return_status=True` tells which). Shapes and types are.
     """
 
-    def __init__(
-        self, tape: Tape, method: str, model_name: str, dtype: str, lanes: str | int, cache: bool = True
-    ) -> None:
+    def __init__(self, method: str, model_name: str, native: NativeKernel, key: str | None = None) -> None:
         entry = registry.find(method)
         self.method = method
         self.model_name = model_name
-        self.tape = tape
-        self.native: NativeKernel = build_native(tape, dtype, lanes, cache)
-        self.dtype = np.dtype(dtype)
+        self.native = native
+        self.tape = native.tape
+        self.dtype = native.dtype
+        self._key = key
         self._result = None if entry.outputs is not None else entry.result_type
-        self._fast = self.native.call_new
-        self._requested_lanes = lanes
+        self._fast = native.call_new
 
     def __repr__(self) -> str:
         return f"<Kernel {self.method} of {self.model_name!r}: {self.op_count.total} operations, {self.native.lanes} lanes>"
 
     def __reduce__(self) -> tuple:
-        return Kernel, (self.tape, self.method, self.model_name, self.dtype.name, self._requested_lanes)
+        return _revived, (self.method, self.model_name, self.tape, self.dtype.name, self.native.lanes, self._key)
 
     @property
     def input_names(self) -> tuple[str, ...]:

@@ -24,20 +24,26 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 
+def lane_of(dtype: str, lanes: str | int) -> Lane:
+    """The SIMD type for this machine, or one of so many lanes."""
+    bits = np.dtype(dtype).itemsize * 8
+    return Lane(bits, host.default_lanes(bits) if lanes == "auto" else int(lanes), host.has_fma())
+
+
 def build_native(tape: Tape, dtype: str = "float64", lanes: str | int = "auto", cache: bool = True) -> NativeKernel:
     """Native code of `tape`: from the disk cache, or compiled now (and then kept there)."""
     start = time.perf_counter()
-    bits = np.dtype(dtype).itemsize * 8
-    lane = Lane(bits, host.default_lanes(bits) if lanes == "auto" else int(lanes), host.has_fma())
+    lane = lane_of(dtype, lanes)
     key = disk.key(tape.digest, f"{dtype} {lane.count}")
-    artifact = disk.load(key) if cache else None
-    from_cache = artifact is not None
+    kept = disk.load(key) if cache else None
+    from_cache = kept is not None
+    artifact = Artifact.from_bytes(kept) if kept is not None else None
     if artifact is None:
         from sarrus.codegen.compile import compile_tape
 
         artifact = compile_tape(tape, lane)
         if cache:
-            disk.save(key, artifact)
+            disk.save(key, artifact.to_bytes())
     return NativeKernel(tape, lane, artifact, from_cache, start)
 
 
@@ -45,7 +51,7 @@ class NativeKernel:
     """Native code in memory. Safe to use from several threads and after a fork."""
 
     def __init__(self, tape: Tape, lane: Lane, artifact: Artifact, from_cache: bool, start: float) -> None:
-        self._tape, self._lane, self._artifact = tape, lane, artifact
+        self.tape, self._lane, self.artifact = tape, lane, artifact
         self.lanes = lane.count
         self.dtype = lane.dtype
         self.from_cache = from_cache
@@ -66,12 +72,12 @@ class NativeKernel:
         self.compile_seconds = time.perf_counter() - start
 
     def __reduce__(self) -> tuple:
-        return build_native, (self._tape, str(self.dtype), self.lanes)
+        return build_native, (self.tape, str(self.dtype), self.lanes)
 
     def _builtins(self, address: dict[str, int]) -> tuple[Any, Any]:
         if not layout_is_known():
             return (lambda *arrays: False), (lambda *arrays: None)
-        scratch = _aligned(self._artifact.single_scratch.bytes)
+        scratch = _aligned(self.artifact.single_scratch.bytes)
         keeps = (self._memory, scratch, self._single_constants)
         return tuple(
             make_builtin(name, address[name], self.dtype, _address(scratch), self._single[1], keeps)
@@ -81,13 +87,13 @@ class NativeKernel:
     def run(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], batch: int, threads: int = 1) -> None:
         """Evaluate `batch` states. Arrays are C-contiguous, of this dtype, one row per state; that is checked."""
         arrays = [*inputs, *outputs]
-        if len(inputs) != len(self._tape.inputs) or len(arrays) != len(self._sizes):
-            raise ValueError(f"expected {len(self._tape.inputs)} inputs and {len(self._tape.outputs)} outputs")
+        if len(inputs) != len(self.tape.inputs) or len(arrays) != len(self._sizes):
+            raise ValueError(f"expected {len(self.tape.inputs)} inputs and {len(self.tape.outputs)} outputs")
         for number, array in enumerate(arrays):
             flags = array.flags
             usable = flags.c_contiguous and flags.aligned and (flags.writeable or number < len(inputs))
             if not usable or array.size != batch * self._sizes[number] or array.dtype != self.dtype:
-                port = (*self._tape.inputs, *self._tape.outputs)[number]
+                port = (*self.tape.inputs, *self.tape.outputs)[number]
                 raise ValueError(
                     f"{port.name}: expected a C-contiguous {self.dtype} array of {batch} x {self._sizes[number]} "
                     f"elements{'' if number < len(inputs) else ', writeable'}; got {array.dtype} of shape {array.shape}"
@@ -114,7 +120,7 @@ class NativeKernel:
         try:
             scratch = self._free_scratch.pop()
         except IndexError:
-            scratch = _aligned(max(self._artifact.scratch.bytes, self._artifact.single_scratch.bytes))
+            scratch = _aligned(max(self.artifact.scratch.bytes, self.artifact.single_scratch.bytes))
         function(sources, targets, first, count, _address(scratch), constants)
         self._free_scratch.append(scratch)
 

@@ -18,6 +18,9 @@ Outputs are lists of instruction numbers, row-major, one number per element.
 from __future__ import annotations
 
 import hashlib
+import io
+import itertools
+import json
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,6 +88,38 @@ class Tape:
         for a in (self.op, self.arg, self.constants, *self.results):
             h.update(np.ascontiguousarray(a).tobytes())
         return h.hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Everything, for the disk cache."""
+        stages = list(dict.fromkeys(self.stage))
+        number = {stage: k for k, stage in enumerate(stages)}
+        head = {
+            "inputs": [(p.name, p.shape) for p in self.inputs],
+            "outputs": [(p.name, p.shape) for p in self.outputs],
+            "stages": stages,
+        }
+        file = io.BytesIO()
+        np.savez(
+            file, head=np.frombuffer(json.dumps(head).encode(), np.uint8), op=self.op, arg=self.arg,
+            stage=np.array([number[stage] for stage in self.stage], np.uint8), constants=self.constants,
+            results=np.concatenate([np.zeros(0, np.int32), *self.results]),
+        )  # fmt: skip
+        return file.getvalue()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Tape:
+        with np.load(io.BytesIO(data)) as file:
+            head = json.loads(file["head"].tobytes())
+            inputs = tuple(Port(name, tuple(shape)) for name, shape in head["inputs"])
+            outputs = tuple(Port(name, tuple(shape)) for name, shape in head["outputs"])
+            stages = head["stages"]
+            ends = np.cumsum([0, *(port.size for port in outputs)])
+            results = file["results"].astype(np.int32)
+            return Tape(
+                op=file["op"], arg=file["arg"], stage=tuple(stages[k] for k in file["stage"].tolist()),
+                constants=file["constants"], inputs=inputs, outputs=outputs,
+                results=tuple(results[a:b] for a, b in itertools.pairwise(ends)),
+            )  # fmt: skip
 
     @cached_property
     def op_count(self) -> OpCount:

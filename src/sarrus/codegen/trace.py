@@ -34,6 +34,7 @@ def trace(
     """
     entry = registry.find(method)
     entry.check_options(options)
+    entry.check_model(model)
     wanted = inputs if inputs is not None else tuple(port.name for port in entry.inputs if not port.optional)
     for name in wanted:
         if name not in {port.name for port in entry.inputs}:

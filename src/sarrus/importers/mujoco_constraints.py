@@ -59,7 +59,7 @@ def add_constraints(
                 frames = [sites[first], sites[second]]
             else:
                 frames = _body_frames(builder, name, [bodies[first], bodies[second]], data, kind == eq.mjEQ_WELD)
-            made = LoopClosure(name, *frames, tag, **declared)
+            made = LoopClosure(name, frames[0], frames[1], tag, **declared)
             if kind == eq.mjEQ_WELD and data[10] != 1.0:
                 builder.report(f"equality {name!r}: torquescale {data[10]:g}: not represented")
         elif kind == eq.mjEQ_JOINT:

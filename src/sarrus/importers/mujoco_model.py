@@ -67,7 +67,7 @@ class _Importer:
         self._name = mujoco.mj_id2name
         name = bytes(mj.names).split(b"\0")[0].decode() or "robot"
         off = mj.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-        self.builder = ModelBuilder(name, gravity=np.zeros(3) if off else mj.opt.gravity)
+        self.builder = ModelBuilder(name, gravity=(0.0, 0.0, 0.0) if off else mj.opt.gravity)
         self.bodies = [WORLD_NAME]
         self.joints: list[str] = []
 

@@ -138,9 +138,9 @@ def _carried(model: Any, step: _Step, q: slice, v: slice) -> dict[str, Any]:
     carried = {
         "armature": model.armature[v].copy(),
         "damping": model.damping[v].copy(),
-        "friction": model.upperDryFrictionLimit[v].copy(),
-        "velocity_limit": _unlimited(model.upperVelocityLimit[v]),
-        "effort_limit": _unlimited(model.upperEffortLimit[v]),
+        "friction": model.friction[v].copy(),
+        "velocity_limit": _unlimited(model.velocityLimit[v]),
+        "effort_limit": _unlimited(model.effortLimit[v]),
     }
     if step.kind in ("revolute", "prismatic", "helical", "universal", "translation"):
         carried["lower"] = _unlimited(model.lowerPositionLimit[q])

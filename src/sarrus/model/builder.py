@@ -166,7 +166,7 @@ class ModelBuilder:
         except IllPosedError as error:
             if not allow_ill_posed:
                 raise
-            return replace(model, import_report=(*model.import_report, str(error)))
+            return replace(model, import_report=(*model.import_report, str(error)), ill_posed=str(error))
         return model
 
     def _sorted_links(self) -> list[_Link]:

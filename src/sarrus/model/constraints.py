@@ -21,6 +21,11 @@ class Constraint:
     source: str = field(default="", kw_only=True)
     active: bool = field(default=True, kw_only=True)
 
+    @property
+    def size(self) -> int:
+        """How many rows it has."""
+        return 0
+
 
 @dataclass(frozen=True, eq=False)
 class LinkConstraint(Constraint):
@@ -68,17 +73,36 @@ class LinkRows(LinkConstraint):
         return len(self.K)
 
 
+CLOSURES: dict[str, int] = {
+    "weld": 6, "connect": 3, "spherical": 3, "revolute": 5, "universal": 4, "prismatic": 5, "cylindrical": 4, "planar": 3,
+    "helical": 5,
+}  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class LoopClosure(Constraint):
-    """Two frames that a joint of type `joint` connects: it closes a loop of the tree.
+    """Two frames that a joint connects, which closes a loop of the tree: any joint type may be the cut joint.
 
-    `joint` is "weld", "connect" (a ball joint) or a joint type's name; `axis` is in frame_a.
+    joint          weld (6 rows), connect or spherical (3), revolute (5), universal (4), prismatic (5), cylindrical (4), planar (3),
+                   helical (5)
+    axis           of the joint, in frame_a and, when the loop is closed, in frame_b; default z. second_axis: universal joints', in
+                   frame_b
+    stabilization  Baumgarte's time constant in seconds; None: no feedback
+
+    Forces act on frame_b (and their opposite on frame_a), in the axes of frame_a for weld and connect, else along the rows.
     """
 
     frame_a: str
     frame_b: str
     joint: str
     axis: tuple[float, float, float] | None = None
+    second_axis: tuple[float, float, float] | None = field(default=None, kw_only=True)
+    pitch: float = field(default=0.0, kw_only=True)
+    stabilization: float | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        return CLOSURES[self.joint]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +117,11 @@ class Coupling(Constraint):
     driver: str | None = None
     polynomial: tuple[float, ...] = (0.0,)
     references: tuple[tuple[str, float], ...] = ()  # positions that q is measured from; 0 where not named
+    stabilization: float | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        return 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +131,11 @@ class Distance(Constraint):
     frame_a: str
     frame_b: str
     length: float
+    stabilization: float | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        return 1
 
 
 @dataclass(frozen=True, eq=False)

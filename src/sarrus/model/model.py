@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -110,6 +112,7 @@ class Model:
     constraints: tuple[Constraint, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     import_report: tuple[str, ...] = ()
+    ill_posed: str = ""  # why accelerations are not defined, if a file was loaded in spite of that
 
     def __post_init__(self) -> None:
         _freeze(self.gravity)
@@ -197,6 +200,12 @@ class Model:
         return Tree.of(self)
 
     @cached_property
+    def digest(self) -> str:
+        """A hash of everything that the model declares."""
+        declared = (self.name, self.bodies, self.frames, self.constraints, self.gravity)
+        return hashlib.sha256(pickle.dumps(declared, protocol=5)).hexdigest()
+
+    @cached_property
     def is_numeric(self) -> bool:
         """Whether no field is a symbol."""
         fields = (
@@ -217,8 +226,8 @@ class Model:
 
     @property
     def n_rows(self) -> int:
-        """How many rows the active constraints of links have."""
-        return sum(c.size for c in self.active_constraints if isinstance(c, LinkConstraint))
+        """How many rows the active constraints have."""
+        return sum(c.size for c in self.active_constraints)
 
     @property
     def n_input_rows(self) -> int:

@@ -25,6 +25,11 @@ class AbstractScalar(ABC):
         """`yes` where bound < self, else `no`."""
 
 
+    @abstractmethod
+    def iterate(self, step: Any, state: tuple, limit: int) -> tuple[tuple, Scalar]:
+        """See `iteration.iterate`."""
+
+
 def choose(a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     """`yes` where a < b, else `no`. Both are evaluated, so neither may be an error."""
     if isinstance(a, AbstractScalar):

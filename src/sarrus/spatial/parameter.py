@@ -81,6 +81,9 @@ class Parameter(AbstractScalar):
 
         return Parameter(ca.if_else(_bare(bound) < self.expression, _bare(yes), _bare(no)))
 
+    def iterate(self, step, state, limit):
+        raise TypeError("an iteration on a model's bare parameters: trace the algorithm instead")
+
     # NumPy calls these on the elements of object arrays.
     def sin(self):
         return Parameter(self.expression.sin())
@@ -90,6 +93,11 @@ class Parameter(AbstractScalar):
 
     def sqrt(self):
         return Parameter(self.expression.sqrt())
+
+    def arctan2(self, x):
+        import casadi as ca
+
+        return Parameter(ca.atan2(self.expression, _bare(x)))
 
 
 def _bare(x: Any) -> Any:

@@ -1,0 +1,62 @@
+"""The rows of every constraint of a model, whatever its type, in the order of declaration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.closure_rows import closure_rows
+from sarrus.algorithms.constraint_rows import constraint_rows
+from sarrus.algorithms.coupling_rows import coupling_rows, distance_rows
+from sarrus.algorithms.forward_kinematics import frame_in_node, spatial_velocities
+from sarrus.algorithms.relative_motion import Relative, Side, relative
+from sarrus.algorithms.rows import Rows
+from sarrus.algorithms.sweeps import Motion
+from sarrus.errors import UnsupportedError
+from sarrus.model.constraints import Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.model import WORLD, Model
+from sarrus.model.tree import Kinematics
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.stages import stage
+
+
+def all_rows(
+    model: Model, joints: list[Kinematics], motions: list[Motion], q: Array, v: Array, k: Array | None, method: str
+) -> list[Rows]:
+    """Rows of links against the world, loop closures, couplings and distances."""
+    of_links = [c for c in model.active_constraints if isinstance(c, LinkConstraint)]
+    links = iter(constraint_rows(model, joints, motions, k, method, of_links))
+    with stage("constraint rows"):
+        velocities = spatial_velocities(model.tree, joints)
+        rows = []
+        for constraint in model.active_constraints:
+            if isinstance(constraint, LinkConstraint):
+                rows.append(next(links))
+            elif isinstance(constraint, Coupling):
+                rows.append(coupling_rows(constraint, model, joints, q, v))
+            elif isinstance(constraint, LoopClosure):
+                rows.append(closure_rows(constraint, between(model, constraint, joints, motions, velocities)))
+            elif isinstance(constraint, Distance):
+                rows.append(distance_rows(constraint, between(model, constraint, joints, motions, velocities)))
+            else:
+                raise UnsupportedError(f"{method}: constraint {constraint.name!r} is a {type(constraint).__name__}: not supported")
+    return rows
+
+
+def between(
+    model: Model, constraint: LoopClosure | Distance, joints: list[Kinematics], motions: list[Motion], velocities: list[Array]
+) -> Relative:
+    """Frame b seen from frame a."""
+    a, b = (_side(model, name, motions, velocities) for name in (constraint.frame_a, constraint.frame_b))
+    if a.node == b.node == WORLD:
+        raise UnsupportedError(f"constraint {constraint.name!r}: both of its frames are on the world, which does not move")
+    return relative(model.tree, joints, a, b)
+
+
+def _side(model: Model, name: str, motions: list[Motion], velocities: list[Array]) -> Side:
+    frame = model.frame(name)
+    X = frame_in_node(model.tree, frame)
+    if frame.body == WORLD:
+        # The world accelerates against gravity, as everything does in the bias motion.
+        still = Motion(np.zeros(3), np.zeros(3), -model.tree.gravity, np.zeros((3, 3)))
+        return Side(WORLD, X.p, X.R, np.zeros(6), still)
+    return Side(frame.body, X.p, X.R, velocities[frame.body], motions[frame.body])
