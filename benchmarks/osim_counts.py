@@ -248,6 +248,27 @@ def stems(console: Console) -> dict[str, dict[str, int]]:
     return found
 
 
+def ladders(console: Console, sizes: tuple[int, ...] = (2, 4, 8, 12, 16), fit_from: int = 4) -> dict[str, Any]:
+    """Constrained dynamics on the PV paper's ladder (its Fig. 4c), where the number of rows grows with that of the
+    links.
+    """
+    options = {"pv_early": {}, "pv_soft": {"weight": 1e6}, "pv": {}, "ltl": {}}
+    table = Table(title="Ladder with welded rungs: constrained dynamics (PV Fig. 4c)", title_justify="left")
+    for column in ("rungs", "rows", *options):
+        table.add_column(column, justify="right")
+    found: dict[int, dict[str, int]] = {}
+    for rungs in sizes:
+        model = sarrus.zoo.ladder(rungs, constrained=True)
+        found[rungs] = {m: sarrus.op_count(model, m, **o).total for m, o in options.items()}
+        table.add_row(str(rungs), str(model.n_rows), *(f"{n:,}" for n in found[rungs].values()))
+    large = [size for size in sizes if size >= fit_from]
+    exponents = {m: float(np.polyfit(np.log(large), np.log([found[size][m] for size in large]), 1)[0]) for m in options}
+    table.add_section()
+    table.add_row(f"exponent, rungs >= {fit_from}", "", *(f"{x:.2f}" for x in exponents.values()))
+    console.print(table)
+    return {"counts": found, "exponents": exponents}
+
+
 # --- findings --------------------------------------------------------------------------------------------------------
 
 
@@ -308,6 +329,12 @@ def findings(result: dict[str, Any]) -> list[tuple[str, bool | None, str]]:
     out.append(("all-welded chain: efpa and pv_osimr about 2, pv_osim about 3",
                 abs(e["efpa"] - 2) <= 0.3 and abs(e["pv_osimr"] - 2) <= 0.3 and abs(e["pv_osim"] - 3) <= 0.4,
                 ", ".join(f"{m} {x:.2f}" for m, x in e.items())))  # fmt: skip
+    e = result["ladder"]["exponents"]
+    out.append(("ladder: exponents of pv_early and pv_soft <= 1.1", max(e["pv_early"], e["pv_soft"]) <= 1.1,
+                ", ".join(f"{m} {x:.2f}" for m, x in e.items())))  # fmt: skip
+    out.append(
+        ("ladder: pv and ltl clearly above", min(e["pv"], e["ltl"]) >= 1.3, f"pv {e['pv']:.2f}, ltl {e['ltl']:.2f}")
+    )
     return out
 
 
@@ -324,6 +351,7 @@ def main() -> None:
                           sarrus.zoo.chain_every_kth_welded, (4, 8, 10, 12, 14, 16), fit_from=8),
         "fig_4b": scaling(console, "Chain of n links, all welded (Fig. 4b)", "n", sarrus.zoo.chain_all_welded,
                           (5, 10, 20, 30, 40), fit_from=20),
+        "ladder": ladders(console),
         "fig_5": figure(console, "Atlas standing (Fig. 5)", FIG_5),
         "fig_6": figure(console, "Atlas with Shadow hands, 3D rows on every fingertip (Fig. 6)", FIG_6),
     }  # fmt: skip

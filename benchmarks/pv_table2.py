@@ -2,7 +2,8 @@
 
     python -m benchmarks.pv_table2 [--json] [--quick]
 
-Each method is validated against a dense solve before it is timed. Times are medians of interleaved rounds on one thread.
+Each method is validated against a dense solve before it is timed. Times are medians of interleaved rounds on one
+thread.
 """
 
 from __future__ import annotations

@@ -15,21 +15,21 @@ from sarrus.algorithms.center_of_mass import center_of_mass as _center_of_mass
 from sarrus.algorithms.centroidal_momentum import centroidal_momentum as _centroidal_momentum
 from sarrus.algorithms.centroidal_momentum_matrix import centroidal_momentum_matrix as _centroidal_momentum_matrix
 from sarrus.algorithms.crba import crba as _crba
+from sarrus.algorithms.efpa import efpa as _efpa
 from sarrus.algorithms.energy import energy as _energy
 from sarrus.algorithms.forward_kinematics import forward_kinematics as _forward_kinematics
 from sarrus.algorithms.frame_jacobian import frame_jacobian as _frame_jacobian
 from sarrus.algorithms.frame_jacobian_bias import frame_jacobian_bias as _frame_jacobian_bias
 from sarrus.algorithms.gravity_forces import gravity_forces as _gravity_forces
-from sarrus.algorithms.efpa import efpa as _efpa
 from sarrus.algorithms.kjr import kjr as _kjr
-from sarrus.algorithms.ltl_osim import ltl_osim as _ltl_osim
-from sarrus.algorithms.pv_osim import pv_osim as _pv_osim
-from sarrus.algorithms.pv_osim_fast import pv_osim_fast as _pv_osim_fast
-from sarrus.algorithms.pv_osimr import pv_osimr as _pv_osimr
 from sarrus.algorithms.ltl import ltl as _ltl
+from sarrus.algorithms.ltl_osim import ltl_osim as _ltl_osim
 from sarrus.algorithms.ltl_soft import ltl_soft as _ltl_soft
 from sarrus.algorithms.pv import pv as _pv
 from sarrus.algorithms.pv_early import pv_early as _pv_early
+from sarrus.algorithms.pv_osim import pv_osim as _pv_osim
+from sarrus.algorithms.pv_osim_fast import pv_osim_fast as _pv_osim_fast
+from sarrus.algorithms.pv_osimr import pv_osimr as _pv_osimr
 from sarrus.algorithms.pv_soft import pv_soft as _pv_soft
 from sarrus.algorithms.references import cite
 from sarrus.algorithms.registry import algorithms

@@ -43,7 +43,8 @@ def forward_dynamics(
     if name == _TREE:
         if constrained:
             raise UnsupportedError(
-                f"aba knows no constraints, and {model.name!r} has {len(model.active_constraints)}. Take another method "
+                f"aba knows no constraints, and {model.name!r} has {len(model.active_constraints)}. Take another "
+                f"method "
                 f"({', '.join(x for x in table if x != _TREE)}), or `model.without_constraints()`"
             )
         qdd = eager(table[name].function)(model, q, v, tau, **arguments)

@@ -1,7 +1,7 @@
 """Calling an algorithm directly: `sarrus.aba(model, q, v, tau)`.
 
-The text of the algorithm runs on single states as it stands. A batch `(B, n)` runs the traced tape, a chunk of states per
-NumPy call. CasADi inputs (or a model with symbols) give CasADi expressions. All three are the same algorithm.
+The text of the algorithm runs on single states as it stands. A batch `(B, n)` runs the traced tape, a chunk of states
+per NumPy call. CasADi inputs (or a model with symbols) give CasADi expressions. All three are the same algorithm.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def check_inputs(
             continue
         shape = port.shape(model)
         value = given[port.name]
-        arrays[port.name] = check_configuration(model, value) if port.name == "q" else as_state_array(port.name, value, shape)
+        arrays[port.name] = (
+            check_configuration(model, value) if port.name == "q" else as_state_array(port.name, value, shape)
+        )
         if arrays[port.name].ndim > len(shape):
             sizes[port.name] = len(arrays[port.name])
     if len(set(sizes.values())) > 1:
@@ -103,7 +105,9 @@ def _symbolic(model: Model, entry: registry.Algorithm, given: dict[str, Any], op
         if port.name == "parameters":
             inputs.append(symbols_of(model))
             continue
-        value = ca.SX(ordered[port.name]) if is_casadi(ordered[port.name]) else ca.SX(np.asarray(ordered[port.name], float))
+        value = (
+            ca.SX(ordered[port.name]) if is_casadi(ordered[port.name]) else ca.SX(np.asarray(ordered[port.name], float))
+        )
         if value.numel() != port.size:
             raise StateError(f"{port.name}: expected {port.size} elements, got a CasADi matrix of {value.shape}")
         tall = value.T if len(port.shape) == 2 else value  # CasADi counts down columns

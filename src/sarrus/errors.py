@@ -1,4 +1,5 @@
-"""Every exception that Sarrus raises on purpose. Each names the culprit and, where there are some, the valid choices."""
+"""Every exception that Sarrus raises on purpose. Each names the culprit and, where there are some, the valid
+choices."""
 
 from __future__ import annotations
 

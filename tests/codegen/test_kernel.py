@@ -46,7 +46,9 @@ def test_every_algorithm_compiles_and_equals_its_eager_twin(method):
     kernel = sarrus.compile(CHAIN, method, inputs=[port.name for port in entry.inputs], **options_of(entry))
     for batch in (None, 7):
         arrays = inputs_of(kernel, batch)
-        expected = getattr(sarrus, method)(CHAIN, **dict(zip(kernel.input_names, arrays, strict=True)), **options_of(entry))
+        expected = getattr(sarrus, method)(
+            CHAIN, **dict(zip(kernel.input_names, arrays, strict=True)), **options_of(entry)
+        )
         got = kernel(*arrays)
         assert type(got) is type(expected) or np.ndim(got) == np.ndim(expected)
         for x, y in zip(fields(got), fields(expected), strict=True):

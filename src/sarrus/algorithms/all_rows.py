@@ -38,17 +38,25 @@ def all_rows(
             elif isinstance(constraint, Distance):
                 rows.append(distance_rows(constraint, between(model, constraint, joints, motions, velocities)))
             else:
-                raise UnsupportedError(f"{method}: constraint {constraint.name!r} is a {type(constraint).__name__}: not supported")
+                raise UnsupportedError(
+                    f"{method}: constraint {constraint.name!r} is a {type(constraint).__name__}: not supported"
+                )
     return rows
 
 
 def between(
-    model: Model, constraint: LoopClosure | Distance, joints: list[Kinematics], motions: list[Motion], velocities: list[Array]
+    model: Model,
+    constraint: LoopClosure | Distance,
+    joints: list[Kinematics],
+    motions: list[Motion],
+    velocities: list[Array],
 ) -> Relative:
     """Frame b seen from frame a."""
     a, b = (_side(model, name, motions, velocities) for name in (constraint.frame_a, constraint.frame_b))
     if a.node == b.node == WORLD:
-        raise UnsupportedError(f"constraint {constraint.name!r}: both of its frames are on the world, which does not move")
+        raise UnsupportedError(
+            f"constraint {constraint.name!r}: both of its frames are on the world, which does not move"
+        )
     return relative(model.tree, joints, a, b)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ _TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the row
 
 
 class ConstrainedDynamicsResult(NamedTuple):
-    """Forces act on the robot, in the axes and at the origin of the constraint's frame (or along its rows), in the order of
-    declaration: M qdd + c = tau + J^T forces. `status` indexes `STATUS`.
+    """Forces act on the robot, in the axes and at the origin of the constraint's frame (or along its rows), in the
+    order of declaration: M qdd + c = tau + J^T forces. `status` indexes `STATUS`.
     """
 
     qdd: Array  # (nv,)
@@ -50,7 +51,9 @@ def pose_problem(
     method: str,
     loops: bool = False,
 ) -> Problem:
-    """The bias motion and the rows; with `loops`, of constraints of every type, else only of links against the world."""
+    """The bias motion and the rows; with `loops`, of constraints of every type, else only of links against the
+    world.
+    """
     joints = joint_kinematics(model.tree, q, v)
     motions = outward_motion(model.tree, joints)
     forces = resultant_forces(model.tree, motions, external_forces)
@@ -59,7 +62,7 @@ def pose_problem(
     else:
         rows = constraint_rows(model, joints, motions, k, method)
     ends = np.cumsum([0, *(len(r.k) for r in rows)])
-    return Problem(joints, forces, rows, [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)])
+    return Problem(joints, forces, rows, [slice(int(a), int(b)) for a, b in pairwise(ends)])
 
 
 def result(
@@ -79,7 +82,11 @@ def result(
             )
             status = choose(_TOLERANCE**2 * (1.0 + seen), off, 1.0, 0.0)
         return ConstrainedDynamicsResult(
-            qdd, _joined(forces), _joined(declared), np.asarray(iterations, dtype=object), np.asarray(status, dtype=object)
+            qdd,
+            _joined(forces),
+            _joined(declared),
+            np.asarray(iterations, dtype=object),
+            np.asarray(status, dtype=object),
         )
 
 

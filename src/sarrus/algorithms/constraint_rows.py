@@ -1,7 +1,7 @@
 """Constraints of links against the world, as rows on nodes (`rows.py`).
 
-Rows act on accelerations in excess of the bias motion (`sweeps.py`), so k already holds the velocity-product terms, gravity's field
-and Baumgarte's feedback.
+Rows act on accelerations in excess of the bias motion (`sweeps.py`), so k already holds the velocity-product terms,
+gravity's field and Baumgarte's feedback.
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ def link_constraints(model: Model, method: str) -> list[LinkConstraint]:
     for constraint in found:
         if not isinstance(constraint, LinkConstraint):
             raise UnsupportedError(
-                f"{method} takes constraints of links against the world (contact, link_rows); constraint {constraint.name!r} "
+                f"{method} takes constraints of links against the world (contact, link_rows); constraint "
+                f"{constraint.name!r} "
                 f"is a {type(constraint).__name__}. Drop it with `model.without_constraints()`"
             )
         if model.frame(constraint.frame).body == WORLD:
-            raise UnsupportedError(f"constraint {constraint.name!r}: frame {constraint.frame!r} is on the world, which does not move")
+            raise UnsupportedError(
+                f"constraint {constraint.name!r}: frame {constraint.frame!r} is on the world, which does not move"
+            )
     return list(found)  # type: ignore[arg-type]
 
 
@@ -54,7 +57,9 @@ def constraint_rows(
     method: str,
     constraints: list[LinkConstraint] | None = None,
 ) -> list[Rows]:
-    """Rows of constraints of links; default: all active ones. `k` holds accelerations of those declared with k="input"."""
+    """Rows of constraints of links; default: all active ones. `k` holds accelerations of those declared with
+    k="input".
+    """
     constraints = link_constraints(model, method) if constraints is None else constraints
     if not constraints:
         return []
@@ -68,7 +73,9 @@ def constraint_rows(
             desired = np.zeros(constraint.size) if constraint.desired is None else constraint.desired
             if isinstance(constraint.desired, str):
                 if k is None:
-                    raise UnsupportedError(f'constraint {constraint.name!r} was declared with k="input": {method} needs k')
+                    raise UnsupportedError(
+                        f'constraint {constraint.name!r} was declared with k="input": {method} needs k'
+                    )
                 desired = k[used : used + constraint.size]
                 used += constraint.size
             X = frame_in_node(tree, model.frame(constraint.frame))
@@ -81,7 +88,8 @@ def _rows(
     constraint: LinkConstraint, i: int, X: Transform, desired: Array, motion: Motion, velocity: Array, gravity: Array,
     pose: tuple[Array, Array],
 ) -> Rows:  # fmt: skip
-    # The bias motion's acceleration, without gravity's field: of the frame's origin as a point, and the node's spatial one.
+    # The bias motion's acceleration, without gravity's field: of the frame's origin as a point, and the node's
+    # spatial one.
     point = motion.a + motion.Gamma @ X.p + gravity
     spatial = np.concatenate([motion.a + gravity - cross(velocity[3:], velocity[:3]), motion.alpha])
     T = constraint.stabilization

@@ -18,8 +18,8 @@ from sarrus.spatial.rotations import skew
 def coupling_rows(coupling: Coupling, model: Model, joints: list[Kinematics], q: Array, v: Array) -> Rows:
     """sum of ratios * q = polynomial(q of the driver), as a row on the bodies next to those joints.
 
-    A joint's acceleration is what its node has beyond its parent, along the joint: S^+ (a - X a_parent). In the bias motion that is
-    zero, so k has no more than the polynomial's curvature.
+    A joint's acceleration is what its node has beyond its parent, along the joint: S^+ (a - X a_parent). In the bias
+    motion that is zero, so k has no more than the polynomial's curvature.
     """
     reference = dict(coupling.references)
     speeds = {name: vector(ratio)[0] for name, ratio in coupling.ratios}
@@ -53,7 +53,8 @@ def _position(model: Model, coupling: Coupling, name: str, q: Array, reference: 
     joint = model.bodies[model.joint_index(name)].joint
     if joint.type.nv != 1:
         raise UnsupportedError(
-            f"constraint {coupling.name!r}: joint {name!r} is {joint.type.name}; only joints with one coordinate can be coupled"
+            f"constraint {coupling.name!r}: joint {name!r} is {joint.type.name}; only joints with one coordinate "
+            f"can be coupled"
         )
     return q[model.layout.q_of(name)][0] - reference.get(name, 0.0)
 

@@ -21,8 +21,8 @@ class ForwardKinematicsResult(NamedTuple):
     """Arrays with one entry per frame, in the order asked for.
 
     Velocities and accelerations are spatial, [linear; angular], in the frame's own axes and at its origin.
-    The linear part of a spatial acceleration is not that of the point: the point's is `linear + angular velocity x linear
-    velocity`. Gravity is not in it.
+    The linear part of a spatial acceleration is not that of the point: the point's is `linear + angular velocity x
+    linear velocity`. Gravity is not in it.
     """
 
     rotation: Array  # (k, 3, 3) the frame's axes in the world, as columns
@@ -37,7 +37,8 @@ def forward_kinematics(
 ) -> ForwardKinematicsResult:
     """Poses, velocities and accelerations of frames.
 
-    frames: names of bodies or frames; default: every body, in order. Without v (or a) the robot is at rest (unaccelerated).
+    frames: names of bodies or frames; default: every body, in order. Without v (or a) the robot is at rest
+    (unaccelerated).
     """
     chosen = [model.frame(name) for name in (model.body_names if frames is None else frames)]
     tree = model.tree

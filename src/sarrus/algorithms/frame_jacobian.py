@@ -21,8 +21,8 @@ REFERENCES = ("local", "world", "local_world_aligned")
 def frame_jacobian(model: Model, q: Array, frame: str, reference: str = "local") -> Array:
     """J (6, nv) with J v = the frame's velocity [linear; angular].
 
-    reference "local": at the frame's origin, in the frame's axes; "local_world_aligned": at the frame's origin, in the world's
-    axes; "world": the spatial velocity at the world's origin, in the world's axes (Pinocchio's three).
+    reference "local": at the frame's origin, in the frame's axes; "local_world_aligned": at the frame's origin, in
+    the world's axes; "world": the spatial velocity at the world's origin, in the world's axes (Pinocchio's three).
     """
     if reference not in REFERENCES:
         raise unknown_name("reference", reference, REFERENCES)

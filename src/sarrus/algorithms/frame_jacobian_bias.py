@@ -18,8 +18,8 @@ from sarrus.spatial.rotations import cross
 def frame_jacobian_bias(model: Model, q: Array, v: Array, frame: str, reference: str = "local") -> Array:
     """dJ/dt v (6,), for the J of `frame_jacobian` in the same reference.
 
-    local and world: the spatial acceleration at qdd = 0; local_world_aligned: the acceleration of the frame's origin as a point
-    (the derivative of its velocity in the world's axes), and the angular acceleration.
+    local and world: the spatial acceleration at qdd = 0; local_world_aligned: the acceleration of the frame's origin
+    as a point (the derivative of its velocity in the world's axes), and the angular acceleration.
     """
     if reference not in REFERENCES:
         raise unknown_name("reference", reference, REFERENCES)

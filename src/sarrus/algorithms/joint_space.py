@@ -1,7 +1,7 @@
 """Sparse linear algebra in joint space: the mass matrix and the constraint Jacobian share the tree's sparsity.
 
-Joint velocity k depends on `ancestors[k]`, the velocities of the joints between it and its root. M has nonzeros only there, and so has
-its factor in M = L^T diag(d) L when velocities are eliminated from the leaves (Featherstone 2005).
+Joint velocity k depends on `ancestors[k]`, the velocities of the joints between it and its root. M has nonzeros only
+there, and so has its factor in M = L^T diag(d) L when velocities are eliminated from the leaves (Featherstone 2005).
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ def pv(
 
         K' = (K - K S D^-1 U^T) X      L' = L + K S D^-1 S^T K^T      l' = l + K S D^-1 u
 
-    The multipliers solve L lam = l at the root. Where several independent groups of rows meet there, they are eliminated
-    first, block by block (eq. 49); else after the root's joint (eq. 47).
+    The multipliers solve L lam = l at the root. Where several independent groups of rows meet there, they are
+    eliminated first, block by block (eq. 49); else after the root's joint (eq. 47).
     """
     problem = pose_problem(model, q, v, k, external_forces, "pv")
     nodes, m = model.tree.nodes, sum(len(r.k) for r in problem.rows)
@@ -76,7 +76,8 @@ def pv(
                         L[row, column] = L[column, row] = L[row, column] + ksD[x] @ ks[y]  # eq. (42e)
                 l[rows] = l[rows] + ksD @ parts[i].u  # eq. (42d)
                 if node.parent >= 0:
-                    carried = K[i] - ksD @ parts[i].U.T  # eq. (42c)
+                    carried = K[i] - ks @ parts[i].UD.T  # eq. (42c)
+                    carried[:, list(node.zero_rows)] = 0.0
                     carried = np.stack([X.apply_T(row) for row in carried])
                     K[node.parent] = np.concatenate([K[node.parent], carried])
                     index[node.parent] += rows

@@ -10,6 +10,7 @@ from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_proble
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint
 from sarrus.model.model import Model
+from sarrus.model.tree import Node
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
 from sarrus.spatial.orthogonal import Reflections, triangularize
@@ -39,9 +40,9 @@ def pv_early(
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics: PV with early elimination of multipliers (section VIII).
 
-    After the joint of a node, L = K S D^-1 S^T K^T has the rank of that joint. Reflections Q turn the rows so that only the
-    first r of them see it; those multipliers are resolved at once (eqs 61-63) and only the others go on to the parent. For a joint
-    with one degree of freedom Q is one reflection (eq. 65), else a QR factorization of K S.
+    After the joint of a node, L = K S D^-1 S^T K^T has the rank of that joint. Reflections Q turn the rows so that
+    only the first r of them see it; those multipliers are resolved at once (eqs 61-63) and only the others go on to the
+    parent. For a joint with one degree of freedom Q is one reflection (eq. 65), else a QR factorization of K S.
     """
     problem = pose_problem(model, q, v, k, external_forces, "pv_early")
     nodes = model.tree.nodes
@@ -61,7 +62,7 @@ def pv_early(
             parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
         if len(K[i]):
             with stage("constraints"):
-                done[i], K_left, l_left, Ha, fa = _eliminate(K[i], l[i], S, parts[i], Ha, fa, root=node.parent < 0)
+                done[i], K_left, l_left, Ha, fa = _eliminate(node, K[i], l[i], S, parts[i], Ha, fa)
             if node.parent >= 0 and len(K_left):
                 K[node.parent] = np.concatenate([K[node.parent], [X.apply_T(row) for row in K_left]])
                 l[node.parent] = np.concatenate([l[node.parent], l_left])
@@ -96,13 +97,13 @@ def pv_early(
 
 
 def _eliminate(
-    K: Array, l: Array, S: Array, part: Articulated, Ha: Array, fa: Array, root: bool
+    node: Node, K: Array, l: Array, S: Array, part: Articulated, Ha: Array, fa: Array
 ) -> tuple[Eliminated, Array, Array, Array, Array]:
     """Resolve as many multipliers as the joint has freedoms; at a root, all that are left."""
     ks = K @ S  # (m, n)
-    ksD = ldl_solve(part.D, ks.T).T
-    K, l = K - ksD @ part.U.T, l + ksD @ part.u  # eqs (42c), (42d)
-    if root:
+    K, l = K - ks @ part.UD.T, l + ks @ ldl_solve(part.D, part.u)  # eqs (42c), (42d)
+    K[:, list(node.zero_rows)] = 0.0  # exactly, so that tracing sees it
+    if node.parent < 0:
         whole = Eliminated(ks, Reflections(()), K, l, ldl_semidefinite(ldl_congruence(part.D, ks.T)))
         return whole, K[:0], l[:0], Ha, fa
     Q, ks_turned, r = triangularize(ks)

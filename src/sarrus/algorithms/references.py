@@ -31,8 +31,8 @@ BIBTEX: dict[str, str] = {
 }""",
     "sathya2024pv": """@article{sathya2024pv,
   author = {Sathya, Ajay Suresha and Bruyninckx, Herman and Decr{\\'e}, Wilm and Pipeleers, Goele},
-  title = {Efficient Constrained Dynamics Algorithms Based on an Equivalent {LQR} Formulation Using {Gauss'} Principle of
-    Least Constraint},
+  title = {Efficient Constrained Dynamics Algorithms Based on an Equivalent {LQR} Formulation Using {Gauss'}
+    Principle of Least Constraint},
   journal = {IEEE Transactions on Robotics},
   volume = {40}, pages = {729--749}, year = {2024}
 }""",
@@ -68,7 +68,8 @@ BIBTEX: dict[str, str] = {
 }""",
     "todorov2014": """@inproceedings{todorov2014,
   author = {Todorov, Emanuel},
-  title = {Convex and Analytically-Invertible Dynamics with Contacts and Constraints: Theory and Implementation in {MuJoCo}},
+  title = {Convex and Analytically-Invertible Dynamics with Contacts and Constraints: Theory and
+    Implementation in {MuJoCo}},
   booktitle = {IEEE International Conference on Robotics and Automation},
   pages = {6054--6061}, year = {2014}
 }""",

@@ -1,8 +1,8 @@
 """What there is to compute, as data.
 
-Every algorithm is a plain function of a model and unbatched arrays. `@algorithm` enters it here with the names of its inputs
-and outputs and with what it supports. The eager calls, the tracer, the compiler, the CLI, the docs and the test matrix all read
-this table; none of them knows an algorithm by name.
+Every algorithm is a plain function of a model and unbatched arrays. `@algorithm` enters it here with the names of its
+inputs and outputs and with what it supports. The eager calls, the tracer, the compiler, the CLI, the docs and the test
+matrix all read this table; none of them knows an algorithm by name.
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ def algorithm(
         ports = tuple(Input(name.rstrip("?"), name.endswith("?")) for name in inputs)
         array_names = {port.name for port in ports}
         parameters = list(signature(function).parameters.values())[1:]
-        options = tuple(
-            p.name for p in parameters if p.name not in array_names and p.kind is not Parameter.VAR_KEYWORD
-        )
+        options = tuple(p.name for p in parameters if p.name not in array_names and p.kind is not Parameter.VAR_KEYWORD)
         name = function.__name__
         _ALGORITHMS[name] = Algorithm(name, function, ports, outputs, options, cost, references, supports, family)
         return function

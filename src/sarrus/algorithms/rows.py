@@ -21,8 +21,9 @@ class Block(NamedTuple):
 class Rows(NamedTuple):
     """The rows of one constraint, on one or more nodes.
 
-    A contact's weld is kept in its node's own frame, where K is the identity; `frame` is then the declared frame in the node. The rows
-    of a loop closure are in the axes of its first node; `axes` are then the declared axes there. Else rows are as declared.
+    A contact's weld is kept in its node's own frame, where K is the identity; `frame` is then the declared frame in
+    the node. The rows of a loop closure are in the axes of its first node; `axes` are then the declared axes there.
+    Else rows are as declared.
     """
 
     blocks: tuple[Block, ...]

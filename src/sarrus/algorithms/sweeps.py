@@ -1,9 +1,9 @@
 """The sweeps that algorithms share, on nodes.
 
-All dynamics here are written about the *bias motion*: the motion at the given q, v with joint accelerations zero and the
-base accelerating against gravity. Its forces come from one outward Newton-Euler sweep in point accelerations (no spatial
-velocities, no velocity-product terms in the inward sweep); what remains is linear, `a` being the spatial acceleration in
-excess of the bias motion. See docs/op_counts.md for what this saves.
+All dynamics here are written about the *bias motion*: the motion at the given q, v with joint accelerations zero and
+the base accelerating against gravity. Its forces come from one outward Newton-Euler sweep in point accelerations (no
+spatial velocities, no velocity-product terms in the inward sweep); what remains is linear, `a` being the spatial
+acceleration in excess of the bias motion. See docs/op_counts.md for what this saves.
 """
 
 from __future__ import annotations
@@ -106,9 +106,7 @@ def eliminate_joint(node: Node, S: Array, H: Array, f: Array, tau: Array) -> tup
     return Articulated(U, D, UD, u), Ha, fa
 
 
-def inward_articulated(
-    tree: Tree, joints: list[Kinematics], forces: list[Array], tau: Array
-) -> list[Articulated]:
+def inward_articulated(tree: Tree, joints: list[Kinematics], forces: list[Array], tau: Array) -> list[Articulated]:
     """Articulated inertias H and forces f from the leaves to the roots."""
     H = [node.inertia.matrix() for node in tree.nodes]
     f = list(forces)

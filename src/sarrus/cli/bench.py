@@ -33,10 +33,13 @@ def bench(
     batch: Annotated[int, typer.Option(help="States per batch.", min=1)] = 4096,
     rounds: Annotated[int, typer.Option(help="Rounds of interleaved timing.", min=1)] = 9,
     frame: Annotated[str | None, typer.Option(help="For algorithms of a frame: its name.")] = None,
-    floating_base: Annotated[bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")] = None,
+    floating_base: Annotated[
+        bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,
 ) -> None:
-    """Microseconds per state: single calls and batches, one and all threads, float32, and peers where they are installed.
+    """Microseconds per state: single calls and batches, one and all threads, float32, and peers where they are
+    installed.
 
     Every contestant is validated first; all are timed in one run, interleaved, and ratios are medians within rounds.
     """
@@ -55,7 +58,13 @@ def bench(
 
 
 def measure(
-    robot: str, model: Model, method: str, batch: int, rounds: int, options: dict[str, Any], progress: Any = lambda *_: None
+    robot: str,
+    model: Model,
+    method: str,
+    batch: int,
+    rounds: int,
+    options: dict[str, Any],
+    progress: Any = lambda *_: None,
 ) -> dict[str, Any]:
     """Everything that `sarrus bench` prints, as data."""
     kernel = compile_kernel(model, method, **options)
@@ -98,7 +107,9 @@ def measure(
 def _report(
     model: Model, kernel: Kernel, times: dict[str, Timing], per_call: dict[str, int], notes: list[str], batch: int
 ) -> dict[str, Any]:
-    peak = {name: measure_peak(32 if "float32" in name else 64) for name in times if "batch" in name and "Sarrus" in name}
+    peak = {
+        name: measure_peak(32 if "float32" in name else 64) for name in times if "batch" in name and "Sarrus" in name
+    }
     rows = []
     for name, timing in times.items():
         own = "Sarrus, single call" if "single" in name else "Sarrus, batch, 1 thread"
@@ -115,8 +126,8 @@ def _report(
             }
         )
     return {
-        "robot": model.name, "method": kernel.method, "nv": model.nv, "operations": kernel.op_count.total, "batch": batch,
-        "lanes": kernel.native.lanes, "compile_seconds": kernel.native.compile_seconds,
+        "robot": model.name, "method": kernel.method, "nv": model.nv, "operations": kernel.op_count.total,
+        "batch": batch, "lanes": kernel.native.lanes, "compile_seconds": kernel.native.compile_seconds,
         "from_cache": kernel.native.from_cache, "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(), "sarrus": sarrus.__version__, "rows": rows, "notes": notes,
     }  # fmt: skip
@@ -168,6 +179,8 @@ def _show(console: Console, report: dict[str, Any]) -> None:
             "" if row["fraction_of_peak"] is None else f"{100 * row['fraction_of_peak']:.0f} %",
         )
     console.print(table)
-    console.print(f"x Sarrus: time against Sarrus' single call (single calls) or 1-thread batch of {report['batch']} (batches).")
+    console.print(
+        f"x Sarrus: time against Sarrus' single call (single calls) or 1-thread batch of {report['batch']} (batches)."
+    )
     for note in report["notes"]:
         console.print(note, markup=False)

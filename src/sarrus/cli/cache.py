@@ -9,7 +9,9 @@ import typer
 
 from sarrus.codegen.cache import cache_clear, cache_info
 
-cache = typer.Typer(help="Compiled kernels on disk: where they are, how large, and how to forget them.", no_args_is_help=True)
+cache = typer.Typer(
+    help="Compiled kernels on disk: where they are, how large, and how to forget them.", no_args_is_help=True
+)
 
 
 @cache.command()
@@ -17,7 +19,12 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON obje
     """Where compiled kernels are kept, how many there are and how large they may grow."""
     found = cache_info()
     if as_json:
-        values = {"directory": str(found.directory), "files": found.files, "bytes": found.bytes, "limit": found.limit_bytes}
+        values = {
+            "directory": str(found.directory),
+            "files": found.files,
+            "bytes": found.bytes,
+            "limit": found.limit_bytes,
+        }
         typer.echo(json.dumps(values))
         return
     typer.echo(f"directory  {found.directory}  (set SARRUS_CACHE_DIR to move it)")

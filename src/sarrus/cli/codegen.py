@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -18,7 +18,9 @@ def codegen(
     robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
     method: Annotated[str, typer.Option("--method", "-m", help="An algorithm, e.g. aba, rnea, crba.")] = "aba",
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write into.")] = Path(),
-    floating_base: Annotated[bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")] = None,
+    floating_base: Annotated[
+        bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
+    ] = None,
     frame: Annotated[str | None, typer.Option(help="For algorithms of a frame: its name.")] = None,
     single_precision: Annotated[bool, typer.Option("--float32", help="float instead of double.")] = False,
 ) -> None:
@@ -27,7 +29,7 @@ def codegen(
     Compile it with any C compiler and link with -lm; the header documents the function.
     """
     model = robot_from(robot, floating_base)
-    options = {} if frame is None else {"frame": frame}
+    options: dict[str, Any] = {} if frame is None else {"frame": frame}
     tape = trace(model, method, **options)
     name = identifier(f"{model.name}_{method}")
     source = write_c(tape, output, name, np.dtype(np.float32 if single_precision else np.float64))

@@ -28,8 +28,8 @@ def info(
 ) -> None:
     """Bodies, joints, mass, loops and couplings of a robot, what the import dropped, and operation counts.
 
-    Operation counts are exact: additions, multiplications, divisions and sines of the code that Sarrus would compile for
-    this robot.
+    Operation counts are exact: additions, multiplications, divisions and sines of the code that Sarrus would compile
+    for this robot.
     """
     console = Console()
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True, disable=as_json) as progress:
@@ -62,14 +62,18 @@ def show_model(console: Console, model: Model) -> None:
     console.print(table)
     rotors = {b.joint.name: b.joint.armature.max() for b in model.bodies if np.any(b.joint.armature)}
     if rotors:
-        console.print(f"armature on {len(rotors)} joints, {min(rotors.values()):.3g} to {max(rotors.values()):.3g} kg m^2")
+        console.print(
+            f"armature on {len(rotors)} joints, {min(rotors.values()):.3g} to {max(rotors.values()):.3g} kg m^2"
+        )
     if model.constraints:
         constraints = Table(title="loops, couplings and tendons", title_justify="left")
         for column in ("name", "kind", "between", "from"):
             constraints.add_column(column)
         for constraint in model.constraints:
             kind, between = _describe(constraint)
-            constraints.add_row(constraint.name, kind + ("" if constraint.active else " (inactive)"), between, constraint.source)
+            constraints.add_row(
+                constraint.name, kind + ("" if constraint.active else " (inactive)"), between, constraint.source
+            )
         console.print(constraints)
     if model.import_report:
         console.print("[bold]import report[/bold]: in the file, not in the model")
@@ -145,7 +149,13 @@ def _as_dict(model: Model, counts: dict[str, Any]) -> dict[str, Any]:
             for body in model.bodies
         ],
         "constraints": [
-            {"name": c.name, "kind": _describe(c)[0], "between": _describe(c)[1], "active": c.active, "source": c.source}
+            {
+                "name": c.name,
+                "kind": _describe(c)[0],
+                "between": _describe(c)[1],
+                "active": c.active,
+                "source": c.source,
+            }
             for c in model.constraints
         ],
         "import_report": list(model.import_report),

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.importers.example_robots import example_robot
 from sarrus.importers.document import read_document
+from sarrus.importers.example_robots import example_robot
 from sarrus.importers.mjcf import compile_mjcf
 from sarrus.importers.mujoco_state import to_mujoco_state
 from sarrus.importers.pinocchio_state import to_pinocchio_configuration
@@ -61,15 +61,17 @@ def pinocchio_peer(robot: str, model: Model, method: str, arrays: list[np.ndarra
     def single() -> Any:
         return function(built, data, *first)
 
-    batch = None
+    batch: Callable[[], Any] | None = None
     if method in _PINOCCHIO_BATCH and hasattr(pin, "ModelPool"):
         pool = pin.ModelPool(built, 1)
         columns = [np.asfortranarray(q.T), *(np.asfortranarray(x.T) for x in rest)]
         out = np.zeros_like(columns[1])
         parallel = getattr(pin, _PINOCCHIO_BATCH[method])
 
-        def batch() -> Any:
+        def run_batch() -> Any:
             return parallel(1, pool, *columns, out)
+
+        batch = run_batch
 
     reference = np.array(single())
     if method == "crba":

@@ -1,7 +1,7 @@
 """A tape as one dependency-free C99 file and its header.
 
-The code is cut into functions of bounded size, so that a C compiler's time grows linearly: values that outlive their function go
-through a work array, the others are local constants.
+The code is cut into functions of bounded size, so that a C compiler's time grows linearly: values that outlive their
+function go through a work array, the others are local constants.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def write_c(tape: Tape, directory: Path, name: str, dtype: np.dtype) -> Path:
 
 
 def _signature(tape: Tape, name: str, real: str) -> str:
-    arguments = [f"const {real} *{_argument(p)}" for p in tape.inputs] + [f"{real} *{_argument(p)}_out" for p in tape.outputs]
+    arguments = [f"const {real} *{_argument(p)}" for p in tape.inputs] + [
+        f"{real} *{_argument(p)}_out" for p in tape.outputs
+    ]
     return f"void {name}({', '.join(arguments)})"
 
 

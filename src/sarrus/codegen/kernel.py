@@ -112,7 +112,8 @@ class Kernel:
         self._fast = native.call_new
 
     def __repr__(self) -> str:
-        return f"<Kernel {self.method} of {self.model_name!r}: {self.op_count.total} operations, {self.native.lanes} lanes>"
+        size = f"{self.op_count.total} operations, {self.native.lanes} lanes"
+        return f"<Kernel {self.method} of {self.model_name!r}: {size}>"
 
     def __reduce__(self) -> tuple:
         return _revived, (self.method, self.model_name, self.tape, self.dtype.name, self.native.lanes, self._key)
@@ -188,11 +189,15 @@ class Kernel:
             return [np.empty((*batch, *port.shape), self.dtype) for port in self.tape.outputs]
         given = list(out) if isinstance(out, (tuple, list)) else [out]
         if len(given) != len(self.tape.outputs):
-            raise StateError(f"out: expected {len(self.tape.outputs)} arrays ({', '.join(self.output_names)}), got {len(given)}")
+            raise StateError(
+                f"out: expected {len(self.tape.outputs)} arrays ({', '.join(self.output_names)}), got {len(given)}"
+            )
         for port, array in zip(self.tape.outputs, given, strict=True):
             shape = (*batch, *port.shape)
             if not isinstance(array, np.ndarray) or array.dtype != self.dtype or array.shape != shape:
-                found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                found = (
+                    f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                )
                 raise StateError(f"out: {port.name} must be a {self.dtype} array of shape {shape}, got {found}")
             if not (array.flags.c_contiguous and array.flags.writeable):
                 raise StateError(f"out: {port.name} must be C-contiguous and writeable")

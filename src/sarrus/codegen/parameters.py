@@ -55,7 +55,8 @@ class ParameterLifter:
     def __init__(self, symbols: Sequence[Any], slot: int) -> None:
         self._symbols = list(symbols)
         self._slot = slot
-        # The expression is kept with its symbol: a hash is an address, which another expression may get once this one is gone.
+        # The expression is kept with its symbol: a hash is an address, which another expression may get once this one
+        # is gone.
         self._known: dict[int, tuple[Any, Symbol | float]] = {}
 
     def lift(self, graph: Graph, parameter: Parameter) -> Symbol | float:
@@ -97,7 +98,9 @@ def _apply(graph: Graph, names: dict[int, Op], op: int, arguments: list[Any], ex
     if op == ca.OP_INV:
         return 1.0 / arguments[0]
     if op not in names:
-        raise UnsupportedError(f"{expression}: an operation that model parameters may not use. Valid: {list(_FROM_CASADI)}")
+        raise UnsupportedError(
+            f"{expression}: an operation that model parameters may not use. Valid: {list(_FROM_CASADI)}"
+        )
     kind = names[op]
     simple = {Op.ADD: "__add__", Op.SUB: "__sub__", Op.MUL: "__mul__", Op.DIV: "__truediv__"}
     if kind in simple:

@@ -41,9 +41,16 @@ def trace(
             raise unknown_name(f"input of {method}:", name, [port.name for port in entry.inputs])
     missing = [port.name for port in entry.inputs if not port.optional and port.name not in wanted]
     if missing:
-        raise UnsupportedError(f"{method} needs {', '.join(missing)} among its inputs, got {', '.join(wanted) or 'none'}")
+        raise UnsupportedError(
+            f"{method} needs {', '.join(missing)} among its inputs, got {', '.join(wanted) or 'none'}"
+        )
     symbols = tuple(symbols_of(model) if parameters is None else parameters)
-    key = (method, wanted, tuple(x.element_hash() for x in symbols), tuple(sorted((k, _hashable(v)) for k, v in options.items())))
+    key = (
+        method,
+        wanted,
+        tuple(x.element_hash() for x in symbols),
+        tuple(sorted((k, _hashable(v)) for k, v in options.items())),
+    )
     known = _tapes.setdefault(model, {})
     if key not in known:
         known[key] = _trace(model, entry, wanted, symbols, options)

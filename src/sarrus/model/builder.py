@@ -98,7 +98,9 @@ class ModelBuilder:
         if joint_name in self._joint_names:
             raise NameClashError(f"there is a joint {joint_name!r} already")
         made = _make_joint(joint_name, joint, axis, second_axis, pitch, carried)
-        placement = Placement(_rotation(rotation, joint_name), _field(position, (3,), f"position of joint {joint_name!r}"))
+        placement = Placement(
+            _rotation(rotation, joint_name), _field(position, (3,), f"position of joint {joint_name!r}")
+        )
         body_inertia = self._inertia(name, mass, com, inertia, allow_nonphysical)
         self._joint_names.add(joint_name)
         self._links[name] = _Link(name, parent, made, placement, body_inertia)
@@ -108,7 +110,10 @@ class ModelBuilder:
         """Name a pose on a body (or on "world")."""
         if name in self._links or name in self._frames or name == WORLD_NAME:
             raise NameClashError(f"there is a body or frame {name!r} already")
-        self._frames[name] = (body, Placement(_rotation(rotation, name), _field(position, (3,), f"position of {name!r}")))
+        self._frames[name] = (
+            body,
+            Placement(_rotation(rotation, name), _field(position, (3,), f"position of {name!r}")),
+        )
         return self
 
     def add_constraint(self, constraint: Constraint) -> ModelBuilder:
@@ -131,8 +136,8 @@ class ModelBuilder:
     def build(self, *, allow_ill_posed: bool = False) -> Model:
         """Check everything, merge fixed joints, put parents first and make the model.
 
-        allow_ill_posed  put a joint that moves no inertia into the import report instead of refusing the model: robot files
-                         have such joints, and everything but their acceleration is well defined
+        allow_ill_posed  put a joint that moves no inertia into the import report instead of refusing the model: robot
+                         files have such joints, and everything but their acceleration is well defined
         """
         order = self._sorted_links()
         bodies: list[Body] = []
@@ -158,7 +163,12 @@ class ModelBuilder:
             frames.append(Frame(name, carrier_index, on_carrier @ placement))
             home[name] = (carrier_index, on_carrier @ placement)
         model = Model(
-            self.name, tuple(bodies), tuple(frames), tuple(self._constraints.values()), self.gravity, tuple(self._report)
+            self.name,
+            tuple(bodies),
+            tuple(frames),
+            tuple(self._constraints.values()),
+            self.gravity,
+            tuple(self._report),
         )
         check_constraint_names(model)
         try:
@@ -219,7 +229,10 @@ def nonphysical(Ic: Array, mass: Scalar = 1.0) -> str | None:
     if a < -_ROUNDING * scale:
         return f"its inertia matrix is not positive semidefinite (principal moments {a:.3g}, {b:.3g}, {c:.3g})"
     if c > (a + b) + _ROUNDING * scale:
-        return f"its principal moments {a:.3g}, {b:.3g}, {c:.3g} violate the triangle inequality (the largest exceeds the sum of the others)"
+        return (
+            f"its principal moments {a:.3g}, {b:.3g}, {c:.3g} violate the triangle inequality "
+            f"(the largest exceeds the sum of the others)"
+        )
     if isinstance(mass, (float, np.floating)) and mass == 0.0 and scale > 0.0:
         return "it has inertia but no mass"
     return None
@@ -256,7 +269,9 @@ def _make_joint(
         if is_numeric(fields[key]) and not key.endswith("limit") and not np.isfinite(fields[key]).all():
             raise ModelError(f"{key} of joint {name!r} is {fields[key].tolist()}: it must be finite")
     if np.isnan(fields["lower"]).any() or np.isnan(fields["upper"]).any() or (fields["lower"] > fields["upper"]).any():
-        raise ModelError(f"limits of joint {name!r}: lower {fields['lower'].tolist()} exceeds upper {fields['upper'].tolist()}")
+        raise ModelError(
+            f"limits of joint {name!r}: lower {fields['lower'].tolist()} exceeds upper {fields['upper'].tolist()}"
+        )
     rest = _broadcast_field(carried.get("rest", joint_type.neutral()), nq, f"rest of joint {name!r}")
     axes = _axes(name, joint_type, axis, second_axis)
     return Joint(name, joint_type, axes, rest=rest, independent=carried.get("independent"), **fields)
@@ -272,7 +287,8 @@ def _axes(name: str, joint_type: AbstractJointType, axis: Any, second_axis: Any)
     second = _unit(name, (0.0, 1.0, 0.0) if second_axis is None else second_axis)
     if abs(first @ second) > _ROUNDING:
         raise ModelError(
-            f"joint {name!r}: the axes of a universal joint are perpendicular, but {first.tolist()} and {second.tolist()} "
+            f"joint {name!r}: the axes of a universal joint are perpendicular, but {first.tolist()} and "
+            f"{second.tolist()} "
             f"are not. Use two revolute joints with a massless body between them"
         )
     return (first, second)

@@ -33,7 +33,8 @@ class LinkConstraint(Constraint):
 
     desired        the acceleration that the rows are to have: None (zero), numbers, or "input" (given at run time)
     stabilization  Baumgarte's time constant in seconds; None: no feedback
-    R              softness, one number or one per row: a soft row's force is (k - K a) / R; None where only hard methods are used
+    R              softness, one number or one per row: a soft row's force is (k - K a) / R; None where only hard
+                   methods are used
     """
 
     frame: str
@@ -50,8 +51,8 @@ class LinkConstraint(Constraint):
 class Contact(LinkConstraint):
     """A frame that stays where it is: its origin (dim 3) or its whole pose (dim 6).
 
-    `at`: the position (dim 3) or (position, rotation matrix) that Baumgarte's feedback returns to; None: velocity feedback only.
-    Rows of dim 3 are the acceleration of the origin as a point.
+    `at`: the position (dim 3) or (position, rotation matrix) that Baumgarte's feedback returns to; None: velocity
+    feedback only. Rows of dim 3 are the acceleration of the origin as a point.
     """
 
     dim: int = 3
@@ -74,8 +75,8 @@ class LinkRows(LinkConstraint):
 
 
 CLOSURES: dict[str, int] = {
-    "weld": 6, "connect": 3, "spherical": 3, "revolute": 5, "universal": 4, "prismatic": 5, "cylindrical": 4, "planar": 3,
-    "helical": 5,
+    "weld": 6, "connect": 3, "spherical": 3, "revolute": 5, "universal": 4, "prismatic": 5, "cylindrical": 4,
+    "planar": 3, "helical": 5,
 }  # fmt: skip
 
 
@@ -83,13 +84,14 @@ CLOSURES: dict[str, int] = {
 class LoopClosure(Constraint):
     """Two frames that a joint connects, which closes a loop of the tree: any joint type may be the cut joint.
 
-    joint          weld (6 rows), connect or spherical (3), revolute (5), universal (4), prismatic (5), cylindrical (4), planar (3),
-                   helical (5)
-    axis           of the joint, in frame_a and, when the loop is closed, in frame_b; default z. second_axis: universal joints', in
-                   frame_b
+    joint          weld (6 rows), connect or spherical (3), revolute (5), universal (4), prismatic (5), cylindrical
+                   (4), planar (3), helical (5)
+    axis           of the joint, in frame_a and, when the loop is closed, in frame_b; default z. second_axis:
+                   universal joints', in frame_b
     stabilization  Baumgarte's time constant in seconds; None: no feedback
 
-    Forces act on frame_b (and their opposite on frame_a), in the axes of frame_a for weld and connect, else along the rows.
+    Forces act on frame_b (and their opposite on frame_a), in the axes of frame_a for weld and connect, else along the
+    rows.
     """
 
     frame_a: str
@@ -202,5 +204,7 @@ def _softness(R: Any, size: int, frame: str) -> Any:
 
 def _time(stabilization: float | None, frame: str) -> float | None:
     if stabilization is not None and not (np.isfinite(stabilization) and stabilization > 0.0):
-        raise ModelError(f"constraint of frame {frame!r}: the stabilization time must be positive, got {stabilization!r}")
+        raise ModelError(
+            f"constraint of frame {frame!r}: the stabilization time must be positive, got {stabilization!r}"
+        )
     return stabilization

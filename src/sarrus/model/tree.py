@@ -5,12 +5,15 @@ needs a full rotation matrix, one about z needs a cosine and a sine. So every bo
 fixed to it, chosen once for the robot:
 
 1. joint axis along z: the motion subspace S is a column of the identity;
-2. the frame's turn about z, and its place along z, are free: they are chosen so that the constant rotation from the parent
+2. the frame's turn about z, and its place along z, are free: they are chosen so that the constant rotation from the
+parent
    is a signed permutation (or else has one turn less) and the constant offset has as many zeros as possible;
-3. what a body's inertia shares with its parent (its mass, its moments along the joint axis, ...) is moved there: the dynamics
+3. what a body's inertia shares with its parent (its mass, its moments along the joint axis, ...) is moved there: the
+dynamics
    do not change and the body's own inertia is left with seven numbers instead of ten.
 
-A `Node` answers the questions that every algorithm asks. One node is one body here; a cluster of bodies will answer the same.
+A `Node` answers the questions that every algorithm asks. One node is one body here; a cluster of bodies will answer
+the same.
 """
 
 from __future__ import annotations
@@ -198,7 +201,9 @@ def _matrix_of(factors: list[AbstractFactor]) -> tuple[list[AbstractFactor], Arr
 
 
 def _turn_for_children(body: Body, frame: Placement, heirs: list[Body]) -> float:
-    """The turn about z that saves most: it puts an oblique child axis into the xz plane, or a leaf's centre of mass on x."""
+    """The turn about z that saves most: it puts an oblique child axis into the xz plane, or a leaf's centre of mass
+    on x.
+    """
     for child in heirs:
         if child.joint.type.n_axes != 1 or not child.joint.type.free_about_axis or not is_numeric(child.placement.R):
             continue
@@ -226,7 +231,7 @@ def _sparsest_on_axis(p: Array, u: Array) -> tuple[float, Array]:
     for slide in [0.0, *(-p[k] / u[k] for k in range(3) if u[k] != 0.0)]:
         candidate = p + slide * u
         candidate[np.abs(candidate) <= _EPS * scale] = 0.0
-        rank = (np.count_nonzero(candidate), float(np.linalg.norm(candidate)))
+        rank = (float(np.count_nonzero(candidate)), float(np.linalg.norm(candidate)))
         if rank[1] > _FAR * scale:
             continue
         if best is None or rank < best[:2]:
@@ -293,5 +298,3 @@ def _share_inertia(nodes: list[Node]) -> tuple[list[Node], Inertia]:
             parent = nodes[node.parent]
             nodes[node.parent] = replace(parent, inertia=parent.inertia + moved)
     return nodes, ground
-
-

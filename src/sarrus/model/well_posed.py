@@ -30,15 +30,17 @@ def check_well_posed(model: Model) -> None:
         X, S, _, _ = node.kinematics(q)
         U = H[i] @ S
         D = S.T @ U + np.diag(node.armature)
-        # Compare with the inertia of the same kind that is carried, so that a light finger on a heavy robot passes. (Not with
-        # H: where the joints beyond leave nothing of it, H is rounding.)
+        # Compare with the inertia of the same kind that is carried, so that a light finger on a heavy robot passes.
+        # (Not with H: where the joints beyond leave nothing of it, H is rounding.)
         reference = _reference(carried[i], S) + node.armature
         scaled = D / np.sqrt(np.outer(reference, reference)) if (reference > 0.0).all() else np.zeros_like(D)
         if not np.isfinite(scaled).all() or np.linalg.eigvalsh(0.5 * (scaled + scaled.T)).min() <= _RELATIVE:
             body = model.bodies[i]
             raise IllPosedError(
-                f"body {body.name!r}: nothing that joint {body.joint.name!r} moves has inertia along it, so its acceleration "
-                f"is undefined. Give the body (or one beyond it) mass or inertia, give the joint armature, or fix the joint"
+                f"body {body.name!r}: nothing that joint {body.joint.name!r} moves has inertia along it, so its "
+                f"acceleration "
+                f"is undefined. Give the body (or one beyond it) mass or inertia, give the joint armature, or fix "
+                f"the joint"
             )
         Ha = H[i] - U @ np.linalg.solve(D, U.T)
         if node.parent >= 0:

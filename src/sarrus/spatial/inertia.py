@@ -1,7 +1,7 @@
 """Rigid-body inertia: mass m, first moment h = m c, second moment Sigma = integral of r r^T dm about the origin.
 
-Sigma rather than the inertia tensor Io = tr(Sigma) 1 - Sigma: it moves more simply, and what a body shares with its parent
-(see `model/tree.py`) are elements of Sigma, so that they become exact zeros.
+Sigma rather than the inertia tensor Io = tr(Sigma) 1 - Sigma: it moves more simply, and what a body shares with its
+parent (see `model/tree.py`) are elements of Sigma, so that they become exact zeros.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ class Inertia:
     def force(self, Gamma: Array, a: Array) -> Array:
         """The force and moment that move the body: [m a + Gamma h; integral of r x (a + Gamma r) dm].
 
-        a is the acceleration of the body's origin (of the point, not the spatial one) and Gamma = alpha x + w x w x that of
-        its other points: a + Gamma r. Newton and Euler in one; with Sigma sparse this is cheaper than Io alpha + w x Io w.
+        a is the acceleration of the body's origin (of the point, not the spatial one) and Gamma = alpha x + w x w x
+        that of its other points: a + Gamma r. Newton and Euler in one; with Sigma sparse this is cheaper than Io
+        alpha + w x Io w.
         """
         A = Gamma @ self.Sigma
         moment = vector(A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1])

@@ -1,7 +1,7 @@
 """Repeating a step until it says that it is done, for floats and symbols alike.
 
-How often is not known while tracing, so Python's `while` cannot be used in an algorithm. `iterate` runs the loop on floats; a symbol
-records it.
+How often is not known while tracing, so Python's `while` cannot be used in an algorithm. `iterate` runs the loop on
+floats; a symbol records it.
 """
 
 from __future__ import annotations

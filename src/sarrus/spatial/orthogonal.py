@@ -57,8 +57,8 @@ def _step(step: Reflection | Swap, x: Array) -> Array:
 def triangularize(A: Array) -> tuple[Reflections, Array, int]:
     """Q, Q A and r such that the rows of Q A from r on are zero.
 
-    Rows that are structurally zero take no part, and a column with one nonzero needs only a swap: that is what makes the first joints
-    after a welded link cheap. Where a column vanishes at run time its reflection is the identity.
+    Rows that are structurally zero take no part, and a column with one nonzero needs only a swap: that is what makes
+    the first joints after a welded link cheap. Where a column vanishes at run time its reflection is the identity.
     """
     m, n = A.shape
     steps: list[Reflection | Swap] = []

@@ -1,7 +1,7 @@
 """A CasADi expression as a scalar that NumPy leaves alone.
 
-NumPy takes a CasADi SX for an array and CasADi takes a NumPy array for a matrix: mixed, both guess. A model whose masses or
-lengths are symbols therefore holds `Parameter`s: plain scalars with arithmetic, around one 1x1 SX each.
+NumPy takes a CasADi SX for an array and CasADi takes a NumPy array for a matrix: mixed, both guess. A model whose
+masses or lengths are symbols therefore holds `Parameter`s: plain scalars with arithmetic, around one 1x1 SX each.
 """
 
 from __future__ import annotations

@@ -67,9 +67,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
 def multiply_quaternions(a: Array, b: Array) -> Array:
     """Hamilton's product of (..., 4) quaternions (x y z w)."""
     av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
-    return np.concatenate(
-        [aw * bv + bw * av + np.cross(av, bv), aw * bw - np.sum(av * bv, -1, keepdims=True)], axis=-1
-    )
+    return np.concatenate([aw * bv + bw * av + np.cross(av, bv), aw * bw - np.sum(av * bv, -1, keepdims=True)], axis=-1)
 
 
 def conjugate(quaternion: Array) -> Array:

@@ -147,7 +147,7 @@ class Dense(AbstractRotation):
 
     def rotate_symmetric(self, A: Array) -> Array:
         RA = self.R @ A
-        out = _like(A, self.R[0, 0])
+        out = np.empty((3, 3), dtype=RA.dtype)
         for i in range(3):
             for j in range(i, 3):
                 out[i, j] = out[j, i] = RA[i] @ self.R[j]
