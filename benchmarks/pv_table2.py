@@ -137,7 +137,7 @@ def measure(robot: str, label: str, what: list[tuple[str, int, int]], rounds: in
     scaled = {n: Timing([s / BATCH for s in t.seconds]) if n.endswith("batch") else t for n, t in times.items()}
     ops = {m: k.op_count.total for m, k in kernels.items()}
     row: dict[str, Any] = {
-        "robot": model.name, "constraints": label, "rows": model.n_rows, "nv": model.nv,
+        "robot": robot.removesuffix("_full_v2"), "constraints": label, "rows": model.n_rows, "nv": model.nv,
         "ops": {"aba": sarrus.op_count(model, "aba").total} | ops,
         "us": {n: 1e6 * t.median for n, t in scaled.items()}, "ratios": {},
     }  # fmt: skip

@@ -14,6 +14,7 @@ from sarrus.algorithms.bias_forces import bias_forces as _bias_forces
 from sarrus.algorithms.center_of_mass import center_of_mass as _center_of_mass
 from sarrus.algorithms.centroidal_momentum import centroidal_momentum as _centroidal_momentum
 from sarrus.algorithms.centroidal_momentum_matrix import centroidal_momentum_matrix as _centroidal_momentum_matrix
+from sarrus.algorithms.closure import closure as _closure
 from sarrus.algorithms.crba import crba as _crba
 from sarrus.algorithms.efpa import efpa as _efpa
 from sarrus.algorithms.energy import energy as _energy
@@ -43,7 +44,20 @@ from sarrus.eager import eager
 from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
 from sarrus.model import zoo
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.constraints import Constraint, Coupling, Distance, LoopClosure, Tendon, contact, link_rows
+from sarrus.model.constraints import (
+    Constraint,
+    Coupling,
+    Distance,
+    LoopClosure,
+    Tendon,
+    connect,
+    contact,
+    coupling,
+    distance,
+    link_rows,
+    loop,
+    weld,
+)
 from sarrus.model.model import Body, Frame, Joint, Model
 from sarrus.model.state import difference, integrate, neutral, normalize, random_state
 
@@ -54,6 +68,7 @@ bias_forces = eager(_bias_forces)
 center_of_mass = eager(_center_of_mass)
 centroidal_momentum = eager(_centroidal_momentum)
 centroidal_momentum_matrix = eager(_centroidal_momentum_matrix)
+closure = eager(_closure)
 crba = eager(_crba)
 energy = eager(_energy)
 forward_kinematics = eager(_forward_kinematics)
@@ -93,12 +108,16 @@ __all__ = [
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "cite",
+    "closure",
     "compile",
+    "connect",
     "contact",
+    "coupling",
     "crba",
     "delassus",
     "delassus_cholesky",
     "difference",
+    "distance",
     "efpa",
     "energy",
     "errors",
@@ -115,6 +134,7 @@ __all__ = [
     "load",
     "load_mjcf",
     "load_urdf",
+    "loop",
     "ltl",
     "ltl_osim",
     "ltl_soft",
@@ -131,5 +151,6 @@ __all__ = [
     "pv_soft",
     "random_state",
     "rnea",
+    "weld",
     "zoo",
 ]

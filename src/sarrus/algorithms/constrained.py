@@ -17,7 +17,13 @@ from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.stages import stage
 
-STATUS = ("ok", "constraints not met: redundant, singular or conflicting rows")
+STATUS = (
+    "ok",
+    "constraints not met: redundant, singular or conflicting rows",
+    "infeasible: least-squares solution",
+    "stopped at max_iterations",
+)
+INFEASIBLE, MAX_ITERATIONS = 2.0, 3.0
 _TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
 
 
@@ -72,8 +78,6 @@ def result(
     rows = problem.rows
     with stage("result"):
         residuals = [r.residual(a) for r in rows]
-        forces = [r.declared_force(-x) for r, x in zip(rows, lam, strict=True)]
-        declared = [r.declared_residual(x) for r, x in zip(rows, residuals, strict=True)]
         status: Scalar = 0.0
         if rows and not soft:
             off = sum((x @ x for x in residuals), 0.0)
@@ -81,6 +85,16 @@ def result(
                 (a[b.node] @ a[b.node] for r in rows for b in r.blocks), 0.0
             )
             status = choose(_TOLERANCE**2 * (1.0 + seen), off, 1.0, 0.0)
+    return result_with_status(problem, qdd, lam, residuals, iterations, status)
+
+
+def result_with_status(
+    problem: Problem, qdd: Array, lam: list[Array], residuals: list[Array], iterations: Scalar, status: Scalar
+) -> ConstrainedDynamicsResult:
+    """Forces and residuals in the declared basis, where the status is known (proximal methods)."""
+    with stage("result"):
+        forces = [r.declared_force(-x) for r, x in zip(problem.rows, lam, strict=True)]
+        declared = [r.declared_residual(x) for r, x in zip(problem.rows, residuals, strict=True)]
         return ConstrainedDynamicsResult(
             qdd,
             _joined(forces),

@@ -93,7 +93,7 @@ def _rows(
     point = motion.a + motion.Gamma @ X.p + gravity
     spatial = np.concatenate([motion.a + gravity - cross(velocity[3:], velocity[:3]), motion.alpha])
     T = constraint.stabilization
-    error = np.zeros(constraint.size) if T is None else (1.0 / T**2) * _position_error(constraint, X, pose)
+    error = np.zeros(constraint.size) if T is None else (1.0 / T**2) * position_error(constraint, X, pose)
     rate = 0.0 if T is None else 2.0 / T
     if isinstance(constraint, Contact) and constraint.dim == 6:
         k = X.inverse().apply(desired - error) - spatial - rate * velocity
@@ -107,7 +107,7 @@ def _rows(
     return Rows((Block(i, K),), desired - K @ (spatial + rate * velocity) - error, constraint.R)
 
 
-def _position_error(constraint: LinkConstraint, X: Transform, pose: tuple[Array, Array]) -> Array:
+def position_error(constraint: LinkConstraint, X: Transform, pose: tuple[Array, Array]) -> Array:
     """Where the frame is, less where it should be, in its axes; zero where that was not said."""
     if not isinstance(constraint, Contact) or constraint.at is None:
         return np.zeros(constraint.size)

@@ -85,6 +85,24 @@ BIBTEX: dict[str, str] = {
   booktitle = {IEEE International Conference on Robotics and Automation},
   pages = {4911--4917}, year = {2012}
 }""",
+    "lcaba2025": """@unpublished{lcaba2025,
+  author = {Sathya, Ajay Suresha and Carpentier, Justin},
+  title = {Constrained Articulated Body Algorithms for Closed-Loop Mechanisms},
+  note = {HAL preprint hal-04895583v2},
+  year = {2025}
+}""",
+    "sathya2025constrained": """@article{sathya2025constrained,
+  author = {Sathya, Ajay Suresha and Carpentier, Justin},
+  title = {Constrained Articulated Body Dynamics Algorithms},
+  journal = {IEEE Transactions on Robotics},
+  volume = {41}, pages = {430--449}, year = {2025}
+}""",
+    "carpentier2021": """@inproceedings{carpentier2021,
+  author = {Carpentier, Justin and Budhiraja, Rohan and Mansard, Nicolas},
+  title = {Proximal and Sparse Resolution of Constrained Dynamic Equations},
+  booktitle = {Robotics: Science and Systems},
+  year = {2021}
+}""",
 }
 
 

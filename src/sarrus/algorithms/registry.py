@@ -25,6 +25,7 @@ _SHAPES: dict[str, Callable[[Model], tuple[int, ...]]] = {
     "tau": lambda model: (model.nv,),
     "external_forces": lambda model: (model.nb, 6),
     "k": lambda model: (model.n_input_rows,),
+    "forces0": lambda model: (model.n_rows,),
     "rhs": lambda model: (model.n_rows,),
 }
 
@@ -79,8 +80,8 @@ _ALGORITHMS: dict[str, Algorithm] = {}
 
 _MODULES = (
     "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "rnea", "crba", "aba", "gravity_forces",
-    "bias_forces", "energy", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix",
-    "pv", "pv_early", "pv_soft", "ltl", "ltl_soft",
+    "bias_forces", "energy", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure",
+    "pv", "pv_early", "pv_soft", "ltl", "ltl_soft", "constrained_aba", "lcaba", "prox_ltl", "prox_bbo", "bbo",
     "ltl_osim", "kjr", "efpa", "pv_osim", "pv_osim_fast", "pv_osimr",
 )  # fmt: skip
 

@@ -72,7 +72,7 @@ class Relative(NamedTuple):
 
 def relative(tree: Tree, joints: list[Kinematics], a: Side, b: Side) -> Relative:
     """Pose of b in a, by way of their nearest common ancestor only."""
-    path_a, path_b = _path(tree, a.node), _path(tree, b.node)
+    path_a, path_b = path_to_root(tree, a.node), path_to_root(tree, b.node)
     while path_a and path_b and path_a[-1] == path_b[-1]:
         path_a.pop()
         path_b.pop()
@@ -81,7 +81,7 @@ def relative(tree: Tree, joints: list[Kinematics], a: Side, b: Side) -> Relative
     return Relative(a, b, R_a.T @ R_b, R_a.T @ (p_b - origin_a))
 
 
-def _path(tree: Tree, node: int) -> list[int]:
+def path_to_root(tree: Tree, node: int) -> list[int]:
     """From a node to its root."""
     path = []
     while node != WORLD:

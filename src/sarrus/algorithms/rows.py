@@ -31,6 +31,7 @@ class Rows(NamedTuple):
     R: Array | None = None  # (m,) softness, in the declared basis
     frame: Transform | None = None
     axes: Array | None = None  # (3, 3)
+    relation: tuple[tuple[int, Array], ...] = ()  # the same rows on the joints' own accelerations: (node, (m, n)), ...
 
     @property
     def node(self) -> int:
@@ -57,6 +58,12 @@ class Rows(NamedTuple):
         if self.axes is not None:
             return np.concatenate([self.axes.T @ f[i : i + 3] for i in range(0, len(f), 3)])
         return f if self.frame is None else self.frame.inverse().apply_T(f)
+
+    def force_of_declared(self, f: Array) -> Array:
+        """The inverse of `declared_force`."""
+        if self.axes is not None:
+            return np.concatenate([self.axes @ f[i : i + 3] for i in range(0, len(f), 3)])
+        return f if self.frame is None else self.frame.apply_T(f)
 
     def declared_residual(self, residual: Array) -> Array:
         if self.axes is not None:

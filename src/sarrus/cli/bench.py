@@ -65,11 +65,11 @@ def measure(
     rounds: int,
     options: dict[str, Any],
     progress: Any = lambda *_: None,
+    float32: bool = True,
 ) -> dict[str, Any]:
     """Everything that `sarrus bench` prints, as data."""
     kernel = compile_kernel(model, method, **options)
     progress("compiling float32")
-    kernel32 = compile_kernel(model, method, dtype=np.float32, **options)
     arrays = random_inputs(model, kernel, batch)
     progress("validating")
     first = [np.ascontiguousarray(x[0]) for x in arrays]
@@ -85,15 +85,16 @@ def measure(
             peers.append(peer)
 
     out = _outputs(kernel, batch)
-    arrays32 = [x.astype(np.float32) for x in arrays]
-    out32 = _outputs(kernel32, batch)
     cores = available_cores()
     cases: dict[str, Any] = {
         "Sarrus, single call": lambda: kernel(*first),
         "Sarrus, batch, 1 thread": lambda: kernel(*arrays, out=out, threads=1),
         f"Sarrus, batch, {cores} threads": lambda: kernel(*arrays, out=out, threads=cores),
-        "Sarrus float32, batch, 1 thread": lambda: kernel32(*arrays32, out=out32, threads=1),
     }
+    if float32:
+        kernel32 = compile_kernel(model, method, dtype=np.float32, **options)
+        arrays32, out32 = [x.astype(np.float32) for x in arrays], _outputs(kernel32, batch)
+        cases["Sarrus float32, batch, 1 thread"] = lambda: kernel32(*arrays32, out=out32, threads=1)
     per_call = dict.fromkeys(cases, batch) | {"Sarrus, single call": 1}
     for peer in peers:
         cases[f"{peer.name}, single call"], per_call[f"{peer.name}, single call"] = peer.single, 1

@@ -12,14 +12,10 @@ from sarrus.model import zoo
 from sarrus.model.model import Model
 
 HELP = (
-    "A URDF or MJCF file; `zoo:NAME:ARGS` for a mechanism of the zoo (zoo:chain:7, zoo:stem:5:4); "
+    "A URDF or MJCF file; `zoo:NAME:ARGS` for a mechanism of the zoo (zoo:chain:7, zoo:stem:5:4, zoo:sarrus_linkage); "
     "`example:NAME` for a robot of the package example-robot-data (example:talos_full_v2)."
 )
-ZOO = {
-    name: function
-    for name, function in vars(zoo).items()
-    if inspect.isfunction(function) and function.__module__ == zoo.__name__ and not name.startswith("_")
-}
+ZOO = {name: getattr(zoo, name) for name in zoo.__all__}
 
 
 def robot_from(text: str, floating_base: bool | None) -> Model:

@@ -5,12 +5,13 @@ Rows and forces are always in the order in which constraints were declared.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ModelError
+from sarrus.errors import ModelError, unknown_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +180,109 @@ def link_rows(frame: str, K: Any, k: Any = None, *, name: str | None = None, sta
         name or f"rows_{frame}", frame, rows, desired=_desired(k, m, frame),
         stabilization=_time(stabilization, frame), R=_softness(R, m, frame),
     )  # fmt: skip
+
+
+def weld(frame_a: str, frame_b: str, *, name: str | None = None, stabilization: float | None = None) -> LoopClosure:
+    """Two frames that are one: 6 rows. Either may be "world"."""
+    return _closure("weld", frame_a, frame_b, name, stabilization)
+
+
+def connect(frame_a: str, frame_b: str, *, name: str | None = None, stabilization: float | None = None) -> LoopClosure:
+    """Two frames whose origins are one point, as a ball joint makes them: 3 rows."""
+    return _closure("connect", frame_a, frame_b, name, stabilization)
+
+
+def loop(frame_a: str, frame_b: str, joint: str = "revolute", *, axis: Any = None, second_axis: Any = None,
+         pitch: float = 0.0, name: str | None = None, stabilization: float | None = None) -> LoopClosure:  # fmt: skip
+    """A joint between two frames of the tree, which closes a loop.
+
+    joint          revolute (5 rows), universal (4), prismatic (5), cylindrical (4), planar (3), helical (5); also weld, connect, spherical
+    axis           of the joint, in both frames (default z); a planar joint's is the normal of its plane
+    second_axis    of a universal joint, in frame_b; default: one perpendicular to `axis`
+    pitch          of a helical joint: metres per radian
+    stabilization  Baumgarte's time constant in seconds (None: off)
+    """
+    if joint not in CLOSURES:
+        raise unknown_name(f"joint of the loop between {frame_a!r} and {frame_b!r}:", joint, CLOSURES)
+    where = f"loop between {frame_a!r} and {frame_b!r}"
+    if not np.isfinite(pitch):
+        raise ModelError(f"{where}: the pitch is {pitch!r}: it must be finite")
+    if pitch != 0.0 and joint != "helical":
+        raise ModelError(f"{where}: a {joint} joint has no pitch; only a helical one has")
+    if second_axis is not None and joint != "universal":
+        raise ModelError(f"{where}: a {joint} joint has no second axis; only a universal one has")
+    return _closure(
+        joint, frame_a, frame_b, name, stabilization, axis=_direction(axis, where),
+        second_axis=_direction(second_axis, where), pitch=float(pitch),
+    )  # fmt: skip
+
+
+def distance(frame_a: str, frame_b: str, length: float, *, name: str | None = None,
+             stabilization: float | None = None) -> Distance:  # fmt: skip
+    """Two frames whose origins stay `length` metres apart, as a massless rod between ball joints holds them: 1 row."""
+    pair = f"{frame_a!r} - {frame_b!r}"
+    _two_frames(frame_a, frame_b)
+    if not np.isfinite(length) or length < 0.0:
+        raise ModelError(f"distance of {pair}: the length is {length!r}: it must be finite and not negative")
+    if length == 0.0:
+        raise ModelError(f"distance of {pair}: the length is 0, where the rod has no direction. Use `connect`")
+    return Distance(name or f"distance_{frame_a}_{frame_b}", frame_a, frame_b, float(length), stabilization=_time(stabilization, pair))
+
+
+def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial: Any = (0.0,), *,
+             references: Mapping[str, float] | None = None, name: str | None = None,
+             stabilization: float | None = None) -> Coupling:  # fmt: skip
+    """A relation between joint coordinates, 1 row: sum of ratio * q = polynomial(q of the driver).
+
+    A gear 1:6 is `coupling({"rotor": 1.0, "link": -6.0})`; a mimic is `coupling({"b": 1.0}, driver="a", polynomial=(offset, ratio))`.
+
+    ratios      coefficient by joint name
+    polynomial  coefficients of 1, x, x^2, ...; without a driver just the constant
+    references  positions that coordinates are measured from; 0 where not named
+    """
+    joined = "_".join(ratios)
+    if not ratios:
+        raise ModelError("coupling: it needs at least one joint")
+    for joint, number in [*ratios.items(), *(references or {}).items()]:
+        if not np.isfinite(number):
+            raise ModelError(f"coupling of {joint!r}: the number is {number!r}: it must be finite")
+    if not any(ratios.values()):
+        raise ModelError(f"coupling of {', '.join(map(repr, ratios))}: every ratio is zero")
+    coefficients = tuple(float(c) for c in np.atleast_1d(np.asarray(polynomial, dtype=float)))
+    if not coefficients or not np.isfinite(coefficients).all():
+        raise ModelError(f"coupling of {joined!r}: the polynomial is {polynomial!r}: expected finite coefficients of 1, x, x^2, ...")
+    if driver is None and any(coefficients[1:]):
+        raise ModelError(f"coupling of {joined!r}: a polynomial of degree {len(coefficients) - 1} needs a `driver` joint")
+    return Coupling(
+        name or f"coupling_{joined}", tuple((joint, float(x)) for joint, x in ratios.items()), driver, coefficients,
+        tuple((joint, float(x)) for joint, x in (references or {}).items()), stabilization=_time(stabilization, joined),
+    )  # fmt: skip
+
+
+def _closure(
+    joint: str, frame_a: str, frame_b: str, name: str | None, stabilization: float | None, **geometry: Any
+) -> LoopClosure:
+    _two_frames(frame_a, frame_b)
+    time = _time(stabilization, f"{frame_a!r} - {frame_b!r}")
+    return LoopClosure(name or f"{joint}_{frame_a}_{frame_b}", frame_a, frame_b, joint, stabilization=time, **geometry)
+
+
+def _two_frames(frame_a: str, frame_b: str) -> None:
+    if frame_a == frame_b:
+        raise ModelError(f"a constraint between frame {frame_a!r} and itself holds nothing")
+
+
+def _direction(axis: Any, where: str) -> tuple[float, float, float] | None:
+    if axis is None:
+        return None
+    try:
+        x, y, z = (float(number) for number in axis)
+    except (TypeError, ValueError):
+        raise ModelError(f"{where}: an axis is three numbers, got {axis!r}") from None
+    length = float(np.linalg.norm([x, y, z]))
+    if not np.isfinite(length) or length == 0.0:
+        raise ModelError(f"{where}: the axis {[x, y, z]} has no direction")
+    return (x / length, y / length, z / length)
 
 
 def _desired(k: Any, size: int, frame: str) -> Any:

@@ -11,6 +11,47 @@ from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import contact
 from sarrus.model.joints import JOINT_TYPES
 from sarrus.model.model import Model
+from sarrus.model.zoo_loops import (
+    bennett,
+    chain_of_loops,
+    coupled_loops,
+    cycle,
+    delta,
+    five_bar,
+    flat_four_bar,
+    four_bar,
+    hand_cube,
+    sarrus_linkage,
+    slider_crank,
+    star_pairs,
+    stewart,
+    two_hands_cube,
+)
+
+__all__ = [
+    "bennett",
+    "chain",
+    "chain_all_welded",
+    "chain_every_kth_welded",
+    "chain_of_loops",
+    "chain_welded_tip",
+    "coupled_loops",
+    "cycle",
+    "delta",
+    "five_bar",
+    "flat_four_bar",
+    "four_bar",
+    "hand_cube",
+    "ladder",
+    "random_tree",
+    "sarrus_linkage",
+    "slider_crank",
+    "star_pairs",
+    "stem",
+    "stewart",
+    "tree",
+    "two_hands_cube",
+]
 
 LINK_LENGTH = 0.3
 LINK_MASS = 1.0

@@ -79,6 +79,17 @@ def ldl_forward(factor: Ldl, b: Array) -> Array:
     return x
 
 
+def ldl_backward(factor: Ldl, b: Array) -> Array:
+    """L^-T b: the other half, after a multiplication by d_inv."""
+    L, d_inv = factor
+    n = len(d_inv)
+    x = np.array(b, dtype=np.result_type(L, b))
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            x[i] = x[i] - L[k, i] * x[k]
+    return x
+
+
 def ldl_congruence(factor: Ldl, B: Array) -> Array:
     """B^T A^-1 B, symmetric, each element computed once."""
     Y = ldl_forward(factor, B)

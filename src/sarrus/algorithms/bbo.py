@@ -1,0 +1,45 @@
+"""Constrained forward dynamics with loops: the recursion of Brandl, Bae and others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.loop_elimination import Loads, at_world, eliminate, inward, outward
+from sarrus.algorithms.registry import algorithm
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl_semidefinite
+
+
+@algorithm(
+    inputs=("q", "v", "tau", "k?", "external_forces?"),
+    outputs=None,
+    cost="O(n + m_b^3 n), m_b: rows that the most loaded link supports",
+    references=("brandl1987", "bae1987", "lcaba2025"),
+    supports=("link constraints", "loops", "couplings", "multi-dof joints"),
+    family="constrained dynamics",
+)
+def bbo(
+    model: Model, q: Array, v: Array, tau: Array, k: Array | None = None, external_forces: Array | None = None
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics with loops by BBO: each loop's multipliers are eliminated at its root, exactly.
+
+    The limit of `prox_bbo` for mu to infinity (LCABA paper, section V, with L = 0 in eq. 42b): one pass, no iterations. Rows must be
+    independent of each other given the joints of their own loop; a row that is not is left out, and the status then says so if it is
+    not met.
+    """
+    problem = pose_problem(model, q, v, k, external_forces, "bbo", loops=True)
+    nodes, m = range(len(model.tree.nodes)), sum(len(r.k) for r in problem.rows)
+    dtype = np.result_type(q, tau)
+    e = eliminate(
+        model.tree, problem.joints, problem.rows, problem.spans, np.zeros(m, dtype=dtype), ldl_semidefinite
+    )
+    l = np.concatenate([-r.k for r in problem.rows]) if m else np.zeros(0)
+    loads = inward(e, [*nodes], Loads(dict(enumerate(problem.forces)), l.astype(dtype), {}, {}), tau)
+    lam = at_world(e, loads, np.zeros(m, dtype=dtype))
+    a: dict[int, Array] = {}
+    qdd = outward(e, [*nodes], loads, lam, a)
+    return result(
+        problem, np.concatenate([qdd[i] for i in nodes]), [a[i] for i in nodes], [lam[span] for span in problem.spans]
+    )

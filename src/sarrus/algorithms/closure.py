@@ -1,0 +1,113 @@
+"""How far a robot is from meeting its constraints, and which way meets them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.all_rows import between
+from sarrus.algorithms.closure_rows import closure_condition
+from sarrus.algorithms.constraint_rows import position_error
+from sarrus.algorithms.coupling_rows import distance_condition, relation
+from sarrus.algorithms.forward_kinematics import frame_in_node, spatial_velocities, world_poses
+from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.relative_motion import path_to_root
+from sarrus.algorithms.rows import motion_matrix
+from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
+from sarrus.errors import UnsupportedError
+from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LinkRows, LoopClosure
+from sarrus.model.model import WORLD, Model
+from sarrus.model.tree import Kinematics
+from sarrus.spatial.arrays import Array, vector
+from sarrus.spatial.stages import stage
+
+
+class ClosureResult(NamedTuple):
+    """One entry per row of the active constraints, in the order of declaration and in the axes of their forces.
+
+    position  of a loop: where frame b is, seen from frame a, in the directions that are held (metres), and the sine of the angle between
+              them (rotations); zero where a constraint says nothing about positions (`link_rows`, a contact without `at`)
+    velocity  jacobian @ v: the derivative of `position` where that is zero
+    """
+
+    position: Array  # (m,)
+    velocity: Array  # (m,)
+    jacobian: Array  # (m, nv)
+
+
+@algorithm(
+    inputs=("q", "v?"),
+    outputs=None,
+    cost="O(m d)",
+    references=("featherstone2008",),
+    supports=("link constraints", "internal loops", "couplings", "multi-dof joints"),
+)
+def closure(model: Model, q: Array, v: Array | None = None) -> ClosureResult:
+    """Position error, velocity and Jacobian of every constraint: contacts, loop closures, couplings, distances."""
+    joints = joint_kinematics(model.tree, q, v)
+    speed = np.zeros(model.nv) if v is None else v
+    parts = [_part(c, model, joints, q, speed) for c in model.active_constraints]
+    if not parts:
+        return ClosureResult(np.zeros(0), np.zeros(0), np.zeros((0, model.nv)))
+    position, J = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return ClosureResult(position, np.zeros(len(J)) if v is None else J @ v, J)
+
+
+def _part(constraint: Constraint, model: Model, joints: list[Kinematics], q: Array, v: Array) -> tuple[Array, Array]:
+    """Position error and Jacobian of one constraint."""
+    if isinstance(constraint, LinkConstraint):
+        return _of_link(constraint, model, joints)
+    if isinstance(constraint, Coupling):
+        return _of_coupling(constraint, model, q, v)
+    if isinstance(constraint, (LoopClosure, Distance)):
+        return _of_pair(constraint, model, joints)
+    raise UnsupportedError(f"closure: constraint {constraint.name!r} is a {type(constraint).__name__}: not supported")
+
+
+def _of_link(constraint: LinkConstraint, model: Model, joints: list[Kinematics]) -> tuple[Array, Array]:
+    frame = model.frame(constraint.frame)
+    X = frame_in_node(model.tree, frame)
+    A = motion_matrix(X)
+    K = constraint.K @ A if isinstance(constraint, LinkRows) else A[: constraint.size]
+    at = position_error(constraint, X, world_poses(model.tree, joints)[frame.body]) if frame.body != WORLD else np.zeros(len(K))
+    return at, _jacobian(model, joints, [(frame.body, K)])
+
+
+def _of_coupling(constraint: Coupling, model: Model, q: Array, v: Array) -> tuple[Array, Array]:
+    r = relation(constraint, model, q, v)
+    J = np.zeros((1, model.nv), dtype=q.dtype)
+    for name, speed in r.speeds.items():
+        J[0, model.layout.v_of(name)] = speed
+    return vector(r.error), J
+
+
+def _of_pair(constraint: LoopClosure | Distance, model: Model, joints: list[Kinematics]) -> tuple[Array, Array]:
+    tree = model.tree
+    x = between(model, constraint, joints, outward_motion(tree, joints), spatial_velocities(tree, joints))
+    with stage("constraint rows"):
+        if isinstance(constraint, Distance):
+            c = distance_condition(constraint, x)
+        else:
+            c = closure_condition(constraint, x)
+    J = _jacobian(model, joints, [(x.a.node, c.K_a), (x.b.node, c.K_b)])
+    if isinstance(constraint, LoopClosure) and constraint.joint in ("weld", "connect", "spherical"):
+        spans = [slice(i, i + 3) for i in range(0, len(J), 3)]  # from the axes of node a into those of frame a
+        return tuple(np.concatenate([x.a.axes.T @ part[s] for s in spans]) for part in (c.error, J))  # type: ignore[return-value]
+    return c.error, J
+
+
+def _jacobian(model: Model, joints: list[Kinematics], blocks: list[tuple[int, Array]]) -> Array:
+    """Rows on nodes as rows on joint velocities. What moves all nodes alike (a common ancestor) does not move a loop."""
+    nodes = model.tree.nodes
+    paths = [path_to_root(model.tree, node) for node, _ in blocks]
+    common = set(paths[0]).intersection(*paths[1:]) if len(paths) > 1 else set()
+    J = np.zeros((len(blocks[0][1]), model.nv), dtype=np.result_type(*(K for _, K in blocks), *(x.S for x in joints)))
+    with stage("jacobian"):
+        for path, (_, K) in zip(paths, blocks, strict=True):
+            for i in path:
+                if i in common:
+                    break
+                J[:, nodes[i].v] = K @ joints[i].S
+                K = np.stack([joints[i].X.apply_T(row) for row in K])
+    return J

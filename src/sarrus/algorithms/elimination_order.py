@@ -1,0 +1,53 @@
+"""In which order LCABA eliminates links: leaves first, those with the fewest neighbours before others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sarrus.algorithms.rows import Rows
+from sarrus.model.tree import Tree
+
+
+def nodes_of(r: Rows) -> list[int]:
+    """The nodes that a constraint acts on; a relation between joints acts on those."""
+    return [i for i, _ in r.relation] if r.relation else [block.node for block in r.blocks]
+
+
+def minimum_degree(tree: Tree, groups: Iterable[Iterable[int]]) -> list[int]:
+    """All nodes, children before parents; of the leaves, the one with the fewest neighbours first (section IV-A).
+
+    groups: nodes that a constraint couples. Eliminating a node makes its neighbours and its parent neighbours of each other
+    (eqs 31, 32). Of several with the same number, the last: any choice is as good, this one is always the same.
+    """
+    n = len(tree.nodes)
+    N: list[set[int]] = [set() for _ in range(n)]
+    for group in groups:
+        members = set(group)
+        for i in members:
+            N[i] |= members - {i}
+    children = [len(tree.children(i)) for i in range(n)]
+    leaves = {i for i in range(n) if children[i] == 0}
+    order: list[int] = []
+    while leaves:
+        i = min(leaves, key=lambda leaf: (len(N[leaf]), -leaf))
+        leaves.remove(i)
+        order.append(i)
+        parent = tree.nodes[i].parent
+        clique = N[i] | ({parent} if parent >= 0 and N[i] else set())
+        for j in clique:
+            N[j] = (N[j] | clique) - {i, j}
+        if parent >= 0:
+            children[parent] -= 1
+            if children[parent] == 0:
+                leaves.add(parent)
+    return order
+
+
+def support(tree: Tree, nodes: Iterable[int]) -> set[int]:
+    """Those nodes and all their ancestors."""
+    found: set[int] = set()
+    for i in nodes:
+        while i >= 0 and i not in found:
+            found.add(i)
+            i = tree.nodes[i].parent
+    return found

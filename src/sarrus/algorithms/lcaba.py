@@ -1,0 +1,106 @@
+"""Constrained forward dynamics with loops: the loop-constrained articulated-body algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms import link_elimination as links
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result_with_status
+from sarrus.algorithms.elimination_order import minimum_degree, nodes_of, support
+from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, penalties, scale_of, warm_start
+from sarrus.algorithms.registry import algorithm
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.stages import stage
+
+
+@algorithm(
+    inputs=INPUTS,
+    outputs=None,
+    cost="O(n + m + m_c^2 n), m_c: neighbours of a link",
+    references=("lcaba2025",),
+    supports=SUPPORTS,
+    family="constrained dynamics",
+)
+def lcaba(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    forces0: Array | None = None,
+    mu: float | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 10,
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics with loops by LCABA, Algorithms 1 to 3: ABA in which rows are penalties, repeated.
+
+    The penalties mu couple links that are not parent and child; links are eliminated from the leaves, those with the fewest
+    neighbours first. Each iteration then repeats two sweeps over the links that carry constraints.
+
+    forces0         forces of the last call, to start from (warm start)
+    mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`proximal.default_mu`)
+    tolerance       of the residual and of its change, relative to the accelerations that the rows see, and absolute
+    max_iterations  solves, the first included
+    """
+    problem = pose_problem(model, q, v, k, external_forces, "lcaba", loops=True)
+    order = minimum_degree(model.tree, [nodes_of(r) for r in problem.rows])
+    return augmented_lagrangian(model, problem, tau, forces0, mu, tolerance, max_iterations, order)
+
+
+def augmented_lagrangian(
+    model: Model,
+    problem: Problem,
+    tau: Array,
+    forces0: Array | None,
+    mu: float | None,
+    tolerance: float,
+    max_iterations: int,
+    order: list[int],
+) -> ConstrainedDynamicsResult:
+    """Algorithm 3 for any elimination order."""
+    tree, rows = model.tree, problem.rows
+    weights = penalties(model, mu)
+    lam0 = warm_start(problem, forces0)
+    e = links.eliminate(tree, problem.joints, rows, weights, order)
+    inner_set = support(tree, [i for r in rows for i in nodes_of(r)])
+    inner = [i for i in order if i in inner_set]  # what a change of the multipliers reaches before the others
+    outer = [i for i in order if i not in inner_set]
+
+    # First solve (Algorithm 1).
+    with stage("inward"):
+        loads = links.Loads(dict(enumerate(problem.forces)), {i: tau[tree.nodes[i].v] for i in order}, {})
+        loads = links.row_loads(e, [m * r.k - x for r, m, x in zip(rows, weights, lam0, strict=True)], loads)
+        Du = links.inward(e, order, loads)
+    a: dict[int, Array] = {}
+    y: dict[int, Array] = {}
+    with stage("outward acceleration"):
+        qdd = links.outward(e, inner, Du, a, y)
+        residual = joined([x - r.k for x, r in zip(links.images(e, a, qdd, y), rows, strict=True)])
+
+    # Reduced sweeps (Algorithm 2): only the change, only where constraints act.
+    def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
+        more = [-(m * r[span]) for m, span in zip(weights, problem.spans, strict=True)]
+        dDu = links.inward(e, inner, links.row_loads(e, more, links.Loads({}, {}, {})))
+        da: dict[int, Array] = {}
+        dy: dict[int, Array] = {}
+        dqdd = links.outward(e, inner, dDu, da, dy)
+        return r + joined(links.images(e, da, dqdd, dy)), tuple(dqdd[i] for i in inner)
+
+    end = iterations(
+        step, joined(lam0), residual, tuple(qdd[i] for i in inner), joined(weights), scale_of(rows, a), tolerance, max_iterations
+    )
+    qdd = dict(zip(inner, end.sums, strict=True))
+
+    # The other links follow those that carry them.
+    with stage("outward acceleration"):
+        carriers = support(tree, [tree.nodes[i].parent for i in outer]) & inner_set
+        a = {}
+        for i in (i for i in reversed(inner) if i in carriers):
+            node, X, S = tree.nodes[i], problem.joints[i].X, problem.joints[i].S
+            a[i] = S @ qdd[i] if node.parent < 0 else X.apply(a[node.parent]) + S @ qdd[i]
+        qdd |= links.outward(e, outer, Du, a, {})
+    parts = [end.lam[span] for span in problem.spans], [end.residual[span] for span in problem.spans]
+    whole = np.concatenate([qdd[i] for i in range(len(tree.nodes))]) if qdd else np.zeros(0)
+    return result_with_status(problem, whole, *parts, end.iterations, end.status)

@@ -1,0 +1,78 @@
+"""Constrained forward dynamics with loops and redundant rows: the recursion BBO in its proximal form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
+from sarrus.algorithms.loop_elimination import Loads, at_world, eliminate, inward, outward
+from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, penalties, warm_start
+from sarrus.algorithms.registry import algorithm
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl
+from sarrus.spatial.stages import stage
+
+
+@algorithm(
+    inputs=INPUTS,
+    outputs=None,
+    cost="O(n + m_b^3 n), then O(n + m_b^2 n) per iteration; m_b: rows that the most loaded link supports",
+    references=("lcaba2025", "brandl1987", "bae1987"),
+    supports=SUPPORTS,
+    family="constrained dynamics",
+)
+def prox_bbo(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    forces0: Array | None = None,
+    mu: float | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 20,
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics with loops by proxBBO (LCABA paper, Algorithms 4 to 6), about the bias motion.
+
+    Inward, the constraints' rows K, their coupling L (1 / mu on its diagonal) and their offset l go along with ABA's H and f; at a
+    loop's root its multipliers are eliminated. Iterations repeat the two sweeps of f and l for the change of l, and only where it
+    reaches: from the roots of loops to the world and back. The rest of the mechanism follows once, at the end.
+    """
+    problem = pose_problem(model, q, v, k, external_forces, "prox_bbo", loops=True)
+    weights = joined(penalties(model, mu))
+    lam0 = joined(warm_start(problem, forces0))
+    dtype = np.result_type(q, tau)
+    # Algorithm 4: inward, and outward as far as the loops' roots.
+    e = eliminate(model.tree, problem.joints, problem.rows, problem.spans, (1.0 / weights).astype(dtype), ldl)
+    desired = joined([r.k for r in problem.rows])
+    start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})  # eq. (42c)
+    beyond = inward(e, e.outer, start, tau)
+    loads = inward(e, e.inner, beyond, tau)
+    lam = at_world(e, loads, np.zeros(len(lam0), dtype=dtype))
+    qdd = outward(e, e.inner, loads, lam, {})
+
+    def step(r: Array) -> tuple[Array, tuple[Array, ...]]:  # Algorithm 5
+        change = inward(e, e.inner, Loads({i: np.zeros(6) for i in e.inner}, r, {}, {}), np.zeros(model.nv))
+        lam = at_world(e, change, np.zeros(len(r), dtype=r.dtype))
+        qdd = outward(e, e.inner, change, lam, {})
+        return lam / weights, tuple(qdd.values())
+
+    scale = desired @ desired + loads.l @ loads.l
+    done = iterations(
+        step, lam0, (lam - lam0) / weights, tuple(qdd.values()), weights, scale, tolerance, max_iterations
+    )
+    # The rest of the mechanism.
+    qdd = dict(zip(e.inner, done.sums, strict=True))
+    a: dict[int, Array] = {}
+    with stage("outward acceleration"):
+        for i in e.inner:
+            part = e.joints[i]
+            own = part.S @ qdd[i]
+            a[i] = own if part.node.parent < 0 else part.X.apply(a[part.node.parent]) + own
+    qdd |= outward(e, e.outer, beyond, done.lam.copy(), a)
+    parts = [[x[span] for span in problem.spans] for x in (done.lam, done.residual)]
+    return result_with_status(
+        problem, joined([qdd[i] for i in range(len(qdd))]), *parts, done.iterations, done.status
+    )

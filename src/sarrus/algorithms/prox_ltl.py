@@ -1,0 +1,71 @@
+"""Constrained forward dynamics in joint space, with loops and redundant rows: a sparse proximal factorization."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
+from sarrus.algorithms.crba import mass_matrix
+from sarrus.algorithms.joint_space import delassus_of, loop_jacobian, ltdl, solve_forward, solve_transposed
+from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, penalties, warm_start
+from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.rnea import inward_forces
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl, ldl_solve
+from sarrus.spatial.stages import stage
+
+
+@algorithm(
+    inputs=INPUTS,
+    outputs=None,
+    cost="O(n d^2 + m^2 d + m d^2 + m^3), then O(m^2) per iteration",
+    references=("carpentier2021", "lcaba2025", "featherstone2010"),
+    supports=SUPPORTS,
+    family="constrained dynamics",
+)
+def prox_ltl(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    forces0: Array | None = None,
+    mu: float | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 20,
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics by the sparse factorization of the regularised KKT matrix (Carpentier et al. 2021).
+
+        [ -1/mu  J ] [lam]   [ k - lam0 / mu ]
+        [  J^T   M ] [qdd] = [   tau - c     ]                                                    LCABA paper, eq. (12)
+
+    is U D U^T with velocities eliminated from the leaves, then the multipliers: U has M's factor and Y = J L^-1, both with the tree's
+    sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu. Iterations only solve with the latter (eq. 13).
+    """
+    problem = pose_problem(model, q, v, k, external_forces, "prox_ltl", loops=True)
+    tree, joints, rows = model.tree, problem.joints, problem.rows
+    factor = ltdl(tree, mass_matrix(tree, joints, model.nv, q.dtype))
+    z = solve_transposed(factor, tau - inward_forces(tree, joints, problem.forces))  # L^-T (tau - c)
+    weights = joined(penalties(model, mu))
+    lam0 = joined(warm_start(problem, forces0))
+    J, supports = loop_jacobian(model, joints, rows, q.dtype)
+    A, Y = delassus_of(factor, J, supports)
+    with stage("multipliers"):
+        A[range(len(A)), range(len(A))] = A.diagonal() + 1.0 / weights
+        Lambda = ldl(A)
+        desired = joined([r.k for r in rows])
+        free = Y @ (factor.d_inv * z) - desired  # J qdd_free - k
+        lam = ldl_solve(Lambda, free + lam0 / weights)  # eq. (13)
+
+    def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
+        return ldl_solve(Lambda, r) / weights, ()  # Lambda (lam - lam_before) = the last residual
+
+    done = iterations(
+        step, lam0, (lam - lam0) / weights, (), weights, free @ free + desired @ desired, tolerance, max_iterations
+    )
+    with stage("acceleration"):
+        qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)
+    parts = [[x[span] for span in problem.spans] for x in (done.lam, done.residual)]
+    return result_with_status(problem, qdd, *parts, done.iterations, done.status)

@@ -1,0 +1,346 @@
+"""What is the matter with a robot's constraints: closure, rank, redundancy, conflict, mobility, conditioning.
+
+Plain dense NumPy, one state at a time: this is for people, not for control loops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.all_rows import all_rows
+from sarrus.algorithms.closure import closure as _closure
+from sarrus.algorithms.crba import crba as _crba
+from sarrus.algorithms.forward_kinematics import forward_kinematics as _forward_kinematics
+from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
+from sarrus.eager import eager
+from sarrus.errors import StateError, UnsupportedError
+from sarrus.model.constraints import Constraint, Contact, Coupling, LoopClosure
+from sarrus.model.model import Model
+from sarrus.model.state import as_state_array, check_configuration, difference, integrate, neutral
+from sarrus.spatial.arrays import Array
+
+_ASSEMBLED = 1e-7  # metres or radians: what files with seven digits leave open
+_CONVERGED = 1e-12
+_RANK = 1e-7  # of the largest singular value; rows have unit length in the kinetic metric
+_CONFLICT = 1e-8
+_STEPS = 200
+_FARTHEST = 0.3  # of a Gauss-Newton step, radians or metres
+_CONTRACTION = 100.0  # mu times the smallest eigenvalue: each proximal iteration then gains two digits
+
+closure, crba, forward_kinematics = eager(_closure), eager(_crba), eager(_forward_kinematics)
+
+
+@dataclass(frozen=True)
+class ConstraintDiagnosis:
+    """One constraint among the others."""
+
+    name: str
+    kind: str
+    rows: int
+    rank: int  # of its rows alone
+    redundant: int  # rows that depend on constraints declared before it, or on its own others
+    error: float  # metres or radians: how far from closed, at the configuration that was given
+    conflict: float  # acceleration that no motion gives; 0: none
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What `diagnose` found. `str()` says it in words."""
+
+    model: str
+    q: Array  # (nq,) where rank and all that follows were determined
+    assembled: bool  # whether every loop is closed there
+    projected: bool  # whether it is another configuration than the one that was given
+    moved: float  # the largest change of a joint, in radians or metres
+    error: float  # closure error at the configuration that was given
+    remaining: float  # ... and at q
+    outside_limits: tuple[str, ...]  # joints that are outside their limits at q
+    constraints: tuple[ConstraintDiagnosis, ...]
+    nv: int
+    rows: int
+    rank: int
+    generic_rank: int  # at a configuration near by
+    gap: float  # smallest singular value that counts over the largest that does not; inf: none is left out
+    singular_values: Array  # of the rows, scaled to unit length in the kinetic metric
+    mobility: int
+    condition: float  # of J M^-1 J^T, on its range
+    suggested_mu: float  # penalty (LCABA's convention: large is stiff) that gains two digits per iteration
+    groups: tuple[tuple[str, ...], ...]  # constraints that share a redundancy
+
+    @property
+    def redundant(self) -> dict[str, int]:
+        """Redundant rows by constraint: they can be dropped without losing rank."""
+        return {c.name: c.redundant for c in self.constraints if c.redundant}
+
+    @property
+    def in_conflict(self) -> dict[str, float]:
+        """Accelerations that contradict other constraints, by constraint."""
+        return {c.name: c.conflict for c in self.constraints if c.conflict > 0.0}
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether rows are dependent here that are not elsewhere."""
+        return self.rank < self.generic_rank
+
+    @property
+    def ok(self) -> bool:
+        """Whether loops close and nothing contradicts; redundancy is no fault."""
+        return self.assembled and not self.in_conflict
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers, lists and strings, for JSON (no infinities: None)."""
+        found = asdict(self) | {"redundant": self.redundant, "in_conflict": self.in_conflict, "ok": self.ok}
+        found |= {"singular": self.is_singular, "q": self.q.tolist(), "singular_values": self.singular_values.tolist()}
+        return {key: None if isinstance(x, float) and not np.isfinite(x) else x for key, x in found.items()}
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The diagnosis in words."""
+        if not self.constraints:
+            return [f"{self.model}: no constraints; mobility {self.nv}"]
+        said = [f"{self.model}: {len(self.constraints)} constraints, {self.rows} rows, rank {self.rank}, mobility {self.mobility} (nv {self.nv})"]
+        said.append(self._closure_in_words())
+        if self.outside_limits:
+            said.append(f"joints outside their limits there: {', '.join(self.outside_limits)}")
+        if self.rows == self.rank:
+            said.append("rank: full, no row is redundant")
+        else:
+            dropped = ", ".join(f"{name} ({count} of {self._rows_of(name)} rows)" for name, count in self.redundant.items())
+            said.append(f"redundant: {self.rows - self.rank} rows can be dropped without losing rank: {dropped}")
+            for group in self.groups:
+                alone = "by itself: its rows depend on each other" if len(group) == 1 else "together: their rows depend on each other"
+                said.append(f"  {', '.join(group)}: {alone}")
+        if np.isfinite(self.gap):
+            said.append(f"gap: the singular values that count are at least {self.gap:.1e} times those that do not")
+        if self.is_singular:
+            said.append(f"singular configuration: rank {self.rank} here, {self.generic_rank} near by")
+        for name, size in self.in_conflict.items():
+            said.append(f"conflict: {name} asks for an acceleration that the others forbid (off by {size:.3g}): least squares at best")
+        said.append(f"conditioning: {self.condition:.3g} (of J M^-1 J^T, on its range); suggested mu: {self.suggested_mu:.2g}")
+        return said
+
+    def _closure_in_words(self) -> str:
+        if not self.projected:
+            return f"closure: assembled, error {self.error:.1e}"
+        worst = max(self.constraints, key=lambda c: c.error)
+        given = f"closure: the given configuration is not assembled, error {self.error:.3g} ({worst.name})"
+        if self.assembled:
+            return f"{given}; an assembled configuration was found by projection, joints moved by up to {self.moved:.3g}"
+        return f"{given}; projection found none near by, error {self.remaining:.3g} remains"
+
+    def _rows_of(self, name: str) -> int:
+        return next(c.rows for c in self.constraints if c.name == name)
+
+
+def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagnosis:
+    """Closure error, rank, redundant and conflicting rows, mobility, conditioning and a penalty, of the active constraints.
+
+    q  a configuration; default: neutral, moved into the joints' limits. If loops are open there they are closed first, by projection
+    v  velocity, and k accelerations declared as "input", for the search for conflicts; default: zero
+    """
+    if not model.is_numeric:
+        raise UnsupportedError("diagnose: the model has symbols in it; give them numbers first")
+    given = starting_configuration(model) if q is None else check_configuration(model, q)
+    if given.ndim != 1:
+        raise StateError(f"diagnose takes one configuration of shape ({model.nq},), got {given.shape}")
+    spans = _spans(model)
+    at_given = closure_errors(model, given)
+    error = _largest(at_given)
+    projection = project(model, given) if error > _ASSEMBLED else Projection(given, error)
+    here = projection.q
+    J = closure(model, here).jacobian
+    inverse_root = _inverse_root(model, here)
+    A = J @ inverse_root  # rows in the kinetic metric: A A^T = J M^-1 J^T
+    unit = _unit_rows(A)
+    sigma = np.linalg.svd(unit, compute_uv=False)
+    rank = _rank(sigma)
+    kept = _independent_rows(unit, rank)
+    conflict = _conflict(model, here, v, k, J, A, rank)
+    eigenvalues = np.linalg.eigvalsh(A @ A.T)[::-1][:rank] if rank else np.ones(1)
+    return Diagnosis(
+        model=model.name, q=here, assembled=projection.error <= _ASSEMBLED, projected=here is not given,
+        moved=_largest(difference(model, given, here)), error=error, remaining=projection.error,
+        outside_limits=_outside_limits(model, here),
+        constraints=tuple(
+            ConstraintDiagnosis(
+                c.name, _kind(c), c.size, _rank(np.linalg.svd(unit[s], compute_uv=False)), int(np.sum(~kept[s])),
+                _largest(at_given[s]), _largest(conflict[s]),
+            )
+            for c, s in zip(model.active_constraints, spans, strict=True)
+        ),
+        nv=model.nv, rows=len(J), rank=rank, generic_rank=max(rank, _rank_near(model, here, J, inverse_root)),
+        gap=_gap(sigma, rank), singular_values=sigma, mobility=model.nv - rank,
+        condition=float(eigenvalues[0] / eigenvalues[-1]), suggested_mu=float(_CONTRACTION / eigenvalues[-1]),
+        groups=_groups(model, unit, rank, spans),
+    )  # fmt: skip
+
+
+# --- configurations ----------------------------------------------------------------------------------
+
+
+class Projection(NamedTuple):
+    """A configuration, and the closure error that remains there."""
+
+    q: Array
+    error: float
+
+
+def starting_configuration(model: Model) -> Array:
+    """Neutral, but in the middle of its range wherever that is outside a joint's limits."""
+    q = neutral(model)
+    for body, s in zip(model.bodies, model.layout.q, strict=True):
+        lower, upper = body.joint.lower, body.joint.upper
+        if body.joint.type.quaternion_at is None and ((q[s] < lower) | (q[s] > upper)).any():
+            middle = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), np.clip(q[s], lower, upper))
+            q[s] = np.where((q[s] < lower) | (q[s] > upper), middle, q[s])
+    return q
+
+
+def closure_errors(model: Model, q: Array) -> Array:
+    """`closure`'s position errors, but rotations by their angle: its sine is also zero after half a turn."""
+    error = closure(model, q).position.copy()
+    for constraint, s in zip(model.active_constraints, _spans(model), strict=True):
+        if isinstance(constraint, LoopClosure) and constraint.joint in ("weld", "prismatic"):
+            R_a, R_b = forward_kinematics(model, q, frames=(constraint.frame_a, constraint.frame_b)).rotation
+            turn = R_a.T @ R_b
+            sine, cosine = float(np.linalg.norm(error[s][-3:])), 0.5 * (np.trace(turn) - 1.0)
+            angle = float(np.arctan2(sine, cosine))
+            if sine > 1e-9:
+                error[s.stop - 3 : s.stop] *= angle / sine
+            elif cosine < 0.0:  # half a turn, about the axis that stays
+                error[s.stop - 3 : s.stop] = angle * np.eye(3)[int(np.argmax(np.diag(turn)))]
+    return error
+
+
+def project(model: Model, q: Array) -> Projection:
+    """A configuration near q at which all constraints hold: Gauss-Newton in the kinetic metric, damped where it would go astray."""
+    e = closure_errors(model, q)
+    damping = 1e-4
+    for _ in range(_STEPS):
+        if _largest(e) < _CONVERGED or damping > 1e8:
+            break
+        A = closure(model, q).jacobian @ (root := _inverse_root(model, q))
+        B = A @ A.T
+        step = -root @ (A.T @ np.linalg.lstsq(B + damping * np.mean(np.diag(B)) * np.eye(len(B)), e, rcond=None)[0])
+        step *= min(1.0, _FARTHEST / max(_largest(step), 1e-300))
+        candidate = integrate(model, q, step)
+        after = closure_errors(model, candidate)
+        if after @ after < e @ e:
+            q, e, damping = candidate, after, max(0.1 * damping, 1e-14)
+        else:
+            damping *= 10.0
+    return Projection(q, _largest(e))
+
+
+def _outside_limits(model: Model, q: Array) -> tuple[str, ...]:
+    joints = zip((body.joint for body in model.bodies), model.layout.q, strict=True)
+    return tuple(j.name for j, s in joints if ((q[s] < j.lower - 1e-6) | (q[s] > j.upper + 1e-6)).any())
+
+
+# --- rank --------------------------------------------------------------------------------------------
+
+
+def _inverse_root(model: Model, q: Array) -> Array:
+    """W (nv, nv) with W W^T = M^-1; directions without inertia (ill-posed models) count as very light ones."""
+    d, V = np.linalg.eigh(crba(model, q))
+    return V / np.sqrt(np.maximum(d, 1e-12 * max(d[-1], 1e-300)))
+
+
+def _unit_rows(A: Array) -> Array:
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    return np.divide(A, length, out=np.zeros_like(A), where=length > 1e-12 * max(_largest(length), 1e-300))
+
+
+def _rank(sigma: Array) -> int:
+    return int(np.sum(sigma > _RANK * sigma[0])) if len(sigma) and sigma[0] > 0.0 else 0
+
+
+def _gap(sigma: Array, rank: int) -> float:
+    """The rows' length is one: what is lost is measured against rounding, at least."""
+    return float(sigma[rank - 1] / max(sigma[rank], 1e-16)) if 0 < rank < len(sigma) else np.inf
+
+
+def _independent_rows(unit: Array, rank: int) -> Array:
+    """Which rows to keep: the first ones that span all (greedy; the last declared are dropped first)."""
+    kept = np.zeros(len(unit), dtype=bool)
+    basis = np.zeros((0, unit.shape[1]))
+    for i, row in enumerate(unit):
+        if kept.sum() == rank:
+            break
+        for _ in range(2):  # twice is enough
+            row = row - basis.T @ (basis @ row)
+        left = float(np.linalg.norm(row))
+        if left > _RANK:
+            kept[i] = True
+            basis = np.vstack([basis, row / left])
+    return kept
+
+
+def _groups(model: Model, unit: Array, rank: int, spans: list[slice]) -> tuple[tuple[str, ...], ...]:
+    """Constraints that depend on each other: blocks of the projector onto the combinations of rows that vanish."""
+    U = np.linalg.svd(unit)[0] if len(unit) else np.zeros((0, 0))
+    null = U[:, rank:]
+    projector = null @ null.T
+    linked = [{j for j, t in enumerate(spans) if _largest(projector[s, t]) > 1e-6} for s in spans]
+    groups: list[set[int]] = []
+    for members in (x for x in linked if x):
+        touching = [g for g in groups if g & members]
+        groups = [g for g in groups if not g & members] + [set().union(members, *touching)]
+    names = [c.name for c in model.active_constraints]
+    return tuple(tuple(names[i] for i in sorted(g)) for g in sorted(groups, key=min))
+
+
+def _rank_near(model: Model, q: Array, J: Array, inverse_root: Array) -> int:
+    """The rank at an assembled configuration a little away, along motions that the constraints allow."""
+    if not len(J):
+        return 0
+    A = J @ inverse_root
+    V = np.linalg.svd(A)[2]
+    free = V[_rank(np.linalg.svd(_unit_rows(A), compute_uv=False)) :]
+    if not len(free):
+        return 0
+    step = inverse_root @ (free.T @ np.random.default_rng(0).normal(size=len(free)))
+    near = project(model, integrate(model, q, 0.05 * step / max(_largest(step), 1e-300)))
+    if near.error > _ASSEMBLED:
+        return 0
+    elsewhere = closure(model, near.q).jacobian @ _inverse_root(model, near.q)
+    return _rank(np.linalg.svd(_unit_rows(elsewhere), compute_uv=False))
+
+
+def _conflict(model: Model, q: Array, v: Any, k: Any, J: Array, A: Array, rank: int) -> Array:
+    """What is left of the demanded accelerations after the motion that meets them best (least squares over the rows)."""
+    if not len(J):
+        return np.zeros(0)
+    speed = np.zeros(model.nv) if v is None else as_state_array("v", v, model.nv)
+    inputs = np.zeros(model.n_input_rows) if k is None else as_state_array("k", k, model.n_input_rows)
+    joints = joint_kinematics(model.tree, q, speed)
+    rows = all_rows(model, joints, outward_motion(model.tree, joints), q, speed, inputs, "diagnose")
+    demanded = np.concatenate([r.declared_residual(r.k) for r in rows]).astype(float)
+    range_ = np.linalg.svd(J, full_matrices=False)[0][:, :rank]
+    left = demanded - range_ @ (range_.T @ demanded)
+    return np.where(np.abs(left) > _CONFLICT * (1.0 + _largest(demanded)), np.abs(left), 0.0)
+
+
+# --- constraints -------------------------------------------------------------------------------------
+
+
+def _spans(model: Model) -> list[slice]:
+    ends = np.cumsum([0, *(c.size for c in model.active_constraints)])
+    return [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
+
+
+def _kind(constraint: Constraint) -> str:
+    if isinstance(constraint, LoopClosure):
+        return constraint.joint
+    if isinstance(constraint, Contact):
+        return f"contact {constraint.dim}D"
+    return "coupling" if isinstance(constraint, Coupling) else type(constraint).__name__.lower()
+
+
+def _largest(x: Array) -> float:
+    return float(np.max(np.abs(x))) if np.size(x) else 0.0
