@@ -10,11 +10,13 @@ Arrays are (n,) or (B, n). See `sarrus --help` for the command line.
 
 from sarrus import errors
 from sarrus.algorithms.aba import aba as _aba
+from sarrus.algorithms.bbo import bbo as _bbo
 from sarrus.algorithms.bias_forces import bias_forces as _bias_forces
 from sarrus.algorithms.center_of_mass import center_of_mass as _center_of_mass
 from sarrus.algorithms.centroidal_momentum import centroidal_momentum as _centroidal_momentum
 from sarrus.algorithms.centroidal_momentum_matrix import centroidal_momentum_matrix as _centroidal_momentum_matrix
 from sarrus.algorithms.closure import closure as _closure
+from sarrus.algorithms.constrained_aba import constrained_aba as _constrained_aba
 from sarrus.algorithms.crba import crba as _crba
 from sarrus.algorithms.efpa import efpa as _efpa
 from sarrus.algorithms.energy import energy as _energy
@@ -23,9 +25,13 @@ from sarrus.algorithms.frame_jacobian import frame_jacobian as _frame_jacobian
 from sarrus.algorithms.frame_jacobian_bias import frame_jacobian_bias as _frame_jacobian_bias
 from sarrus.algorithms.gravity_forces import gravity_forces as _gravity_forces
 from sarrus.algorithms.kjr import kjr as _kjr
+from sarrus.algorithms.lcaba import lcaba as _lcaba
 from sarrus.algorithms.ltl import ltl as _ltl
 from sarrus.algorithms.ltl_osim import ltl_osim as _ltl_osim
 from sarrus.algorithms.ltl_soft import ltl_soft as _ltl_soft
+from sarrus.algorithms.prox_bbo import prox_bbo as _prox_bbo
+from sarrus.algorithms.prox_ltl import prox_ltl as _prox_ltl
+from sarrus.algorithms.prox_pv import prox_pv as _prox_pv
 from sarrus.algorithms.pv import pv as _pv
 from sarrus.algorithms.pv_early import pv_early as _pv_early
 from sarrus.algorithms.pv_osim import pv_osim as _pv_osim
@@ -39,11 +45,13 @@ from sarrus.codegen.kernel import Kernel, compile
 from sarrus.codegen.tape import OpCount
 from sarrus.codegen.trace import op_count
 from sarrus.delassus import delassus, delassus_cholesky, operational_space_inertia
+from sarrus.diagnosis import Diagnosis, diagnose
 from sarrus.dynamics import forward_dynamics, methods
 from sarrus.eager import eager
 from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
 from sarrus.model import zoo
 from sarrus.model.builder import ModelBuilder
+from sarrus.model.compose import attach
 from sarrus.model.constraints import (
     Constraint,
     Coupling,
@@ -83,6 +91,12 @@ pv_osim_fast = eager(_pv_osim_fast)
 pv_osimr = eager(_pv_osimr)
 ltl = eager(_ltl)
 ltl_soft = eager(_ltl_soft)
+bbo = eager(_bbo)
+constrained_aba = eager(_constrained_aba)
+lcaba = eager(_lcaba)
+prox_bbo = eager(_prox_bbo)
+prox_ltl = eager(_prox_ltl)
+prox_pv = eager(_prox_pv)
 pv = eager(_pv)
 pv_early = eager(_pv_early)
 pv_soft = eager(_pv_soft)
@@ -92,6 +106,7 @@ __all__ = [
     "Body",
     "Constraint",
     "Coupling",
+    "Diagnosis",
     "Distance",
     "Frame",
     "Joint",
@@ -103,6 +118,8 @@ __all__ = [
     "Tendon",
     "aba",
     "algorithms",
+    "attach",
+    "bbo",
     "bias_forces",
     "center_of_mass",
     "centroidal_momentum",
@@ -111,11 +128,13 @@ __all__ = [
     "closure",
     "compile",
     "connect",
+    "constrained_aba",
     "contact",
     "coupling",
     "crba",
     "delassus",
     "delassus_cholesky",
+    "diagnose",
     "difference",
     "distance",
     "efpa",
@@ -130,6 +149,7 @@ __all__ = [
     "gravity_forces",
     "integrate",
     "kjr",
+    "lcaba",
     "link_rows",
     "load",
     "load_mjcf",
@@ -143,6 +163,9 @@ __all__ = [
     "normalize",
     "op_count",
     "operational_space_inertia",
+    "prox_bbo",
+    "prox_ltl",
+    "prox_pv",
     "pv",
     "pv_early",
     "pv_osim",

@@ -6,6 +6,7 @@ Plain dense NumPy, one state at a time: this is for people, not for control loop
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from sarrus.algorithms.forward_kinematics import forward_kinematics as _forward_
 from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
 from sarrus.eager import eager
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.model.constraints import Constraint, Contact, Coupling, LoopClosure
-from sarrus.model.model import Model
+from sarrus.model.constraints import Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.model import WORLD, WORLD_NAME, Model
 from sarrus.model.state import as_state_array, check_configuration, difference, integrate, neutral
 from sarrus.spatial.arrays import Array
 
@@ -26,7 +27,8 @@ _ASSEMBLED = 1e-7  # metres or radians: what files with seven digits leave open
 _CONVERGED = 1e-12
 _RANK = 1e-7  # of the largest singular value; rows have unit length in the kinetic metric
 _CONFLICT = 1e-8
-_STEPS = 200
+_STEPS = 300  # of Gauss-Newton, in all
+_PATIENCE = 25  # steps in which Gauss-Newton must gain something
 _FARTHEST = 0.3  # of a Gauss-Newton step, radians or metres
 _CONTRACTION = 100.0  # mu times the smallest eigenvalue: each proximal iteration then gains two digits
 
@@ -39,6 +41,7 @@ class ConstraintDiagnosis:
 
     name: str
     kind: str
+    between: str  # bodies, or joints
     rows: int
     rank: int  # of its rows alone
     redundant: int  # rows that depend on constraints declared before it, or on its own others
@@ -103,44 +106,60 @@ class Diagnosis:
         """The diagnosis in words."""
         if not self.constraints:
             return [f"{self.model}: no constraints; mobility {self.nv}"]
-        said = [f"{self.model}: {len(self.constraints)} constraints, {self.rows} rows, rank {self.rank}, mobility {self.mobility} (nv {self.nv})"]
+        said = [
+            f"{self.model}: {_counted(len(self.constraints), 'constraint')}, {_counted(self.rows, 'row')}, "
+            f"rank {self.rank}, mobility {self.mobility} (nv {self.nv})"
+        ]
         said.append(self._closure_in_words())
         if self.outside_limits:
-            said.append(f"joints outside their limits there: {', '.join(self.outside_limits)}")
+            said.append(f"joints outside their limits there: {_listed(self.outside_limits)}")
         if self.rows == self.rank:
             said.append("rank: full, no row is redundant")
         else:
-            dropped = ", ".join(f"{name} ({count} of {self._rows_of(name)} rows)" for name, count in self.redundant.items())
-            said.append(f"redundant: {self.rows - self.rank} rows can be dropped without losing rank: {dropped}")
+            dropped = ", ".join(
+                f"{c.redundant} of {c.rows} of {c.name} ({c.between})" for c in self.constraints if c.redundant
+            )
+            said.append(
+                f"redundant: {_counted(self.rows - self.rank, 'row')} can be dropped without losing rank: {dropped}"
+            )
             for group in self.groups:
-                alone = "by itself: its rows depend on each other" if len(group) == 1 else "together: their rows depend on each other"
+                alone = (
+                    "by itself: its rows depend on each other"
+                    if len(group) == 1
+                    else "together: their rows depend on each other"
+                )
                 said.append(f"  {', '.join(group)}: {alone}")
         if np.isfinite(self.gap):
             said.append(f"gap: the singular values that count are at least {self.gap:.1e} times those that do not")
         if self.is_singular:
             said.append(f"singular configuration: rank {self.rank} here, {self.generic_rank} near by")
         for name, size in self.in_conflict.items():
-            said.append(f"conflict: {name} asks for an acceleration that the others forbid (off by {size:.3g}): least squares at best")
-        said.append(f"conditioning: {self.condition:.3g} (of J M^-1 J^T, on its range); suggested mu: {self.suggested_mu:.2g}")
+            said.append(
+                f"conflict: {name} asks for an acceleration that the others forbid (off by {size:.3g}): "
+                f"least squares at best"
+            )
+        said.append(
+            f"conditioning: {self.condition:.3g} (of J M^-1 J^T, on its range); suggested mu: {self.suggested_mu:.2g}"
+        )
         return said
 
     def _closure_in_words(self) -> str:
-        if not self.projected:
+        if self.error <= _ASSEMBLED:
             return f"closure: assembled, error {self.error:.1e}"
         worst = max(self.constraints, key=lambda c: c.error)
         given = f"closure: the given configuration is not assembled, error {self.error:.3g} ({worst.name})"
         if self.assembled:
-            return f"{given}; an assembled configuration was found by projection, joints moved by up to {self.moved:.3g}"
+            return (
+                f"{given}; an assembled configuration was found by projection, joints moved by up to {self.moved:.3g}"
+            )
         return f"{given}; projection found none near by, error {self.remaining:.3g} remains"
-
-    def _rows_of(self, name: str) -> int:
-        return next(c.rows for c in self.constraints if c.name == name)
 
 
 def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagnosis:
-    """Closure error, rank, redundant and conflicting rows, mobility, conditioning and a penalty, of the active constraints.
+    """Closure error, rank, redundant and conflicting rows, mobility, conditioning and a penalty, of active constraints.
 
-    q  a configuration; default: neutral, moved into the joints' limits. If loops are open there they are closed first, by projection
+    q  a configuration; default: `model.home`, or neutral, moved into the joints' limits. Open loops are closed
+       first, by projection
     v  velocity, and k accelerations declared as "input", for the search for conflicts; default: zero
     """
     if not model.is_numeric:
@@ -152,7 +171,7 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
     at_given = closure_errors(model, given)
     error = _largest(at_given)
     projection = project(model, given) if error > _ASSEMBLED else Projection(given, error)
-    here = projection.q
+    here, closed = projection.q, projection.error <= _ASSEMBLED
     J = closure(model, here).jacobian
     inverse_root = _inverse_root(model, here)
     A = J @ inverse_root  # rows in the kinetic metric: A A^T = J M^-1 J^T
@@ -163,17 +182,18 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
     conflict = _conflict(model, here, v, k, J, A, rank)
     eigenvalues = np.linalg.eigvalsh(A @ A.T)[::-1][:rank] if rank else np.ones(1)
     return Diagnosis(
-        model=model.name, q=here, assembled=projection.error <= _ASSEMBLED, projected=here is not given,
+        model=model.name, q=here, assembled=closed, projected=here is not given,
         moved=_largest(difference(model, given, here)), error=error, remaining=projection.error,
         outside_limits=_outside_limits(model, here),
         constraints=tuple(
             ConstraintDiagnosis(
-                c.name, _kind(c), c.size, _rank(np.linalg.svd(unit[s], compute_uv=False)), int(np.sum(~kept[s])),
-                _largest(at_given[s]), _largest(conflict[s]),
+                c.name, _kind(c), _between(model, c), c.size, _rank(np.linalg.svd(unit[s], compute_uv=False)),
+                int(np.sum(~kept[s])), _largest(at_given[s]), _largest(conflict[s]),
             )
             for c, s in zip(model.active_constraints, spans, strict=True)
         ),
-        nv=model.nv, rows=len(J), rank=rank, generic_rank=max(rank, _rank_near(model, here, J, inverse_root)),
+        nv=model.nv, rows=len(J), rank=rank,
+        generic_rank=max(rank, _rank_near(model, here, J, inverse_root) if closed else 0),
         gap=_gap(sigma, rank), singular_values=sigma, mobility=model.nv - rank,
         condition=float(eigenvalues[0] / eigenvalues[-1]), suggested_mu=float(_CONTRACTION / eigenvalues[-1]),
         groups=_groups(model, unit, rank, spans),
@@ -191,55 +211,94 @@ class Projection(NamedTuple):
 
 
 def starting_configuration(model: Model) -> Array:
-    """Neutral, but in the middle of its range wherever that is outside a joint's limits."""
+    """The pose in the file; else neutral, but in the middle of its range wherever that is outside a joint's limits."""
+    if model.home is not None:
+        return model.home
     q = neutral(model)
-    for body, s in zip(model.bodies, model.layout.q, strict=True):
-        lower, upper = body.joint.lower, body.joint.upper
-        if body.joint.type.quaternion_at is None and ((q[s] < lower) | (q[s] > upper)).any():
-            middle = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), np.clip(q[s], lower, upper))
-            q[s] = np.where((q[s] < lower) | (q[s] > upper), middle, q[s])
-    return q
+    if not model.nq:
+        return q
+    lower, upper = _limits(model)
+    inside = np.clip(q, lower, upper)
+    middle = np.where(
+        np.isfinite(lower) & np.isfinite(upper), 0.5 * (np.maximum(lower, -1e300) + np.minimum(upper, 1e300)), inside
+    )
+    return np.where(inside == q, q, middle)
 
 
 def closure_errors(model: Model, q: Array) -> Array:
     """`closure`'s position errors, but rotations by their angle: its sine is also zero after half a turn."""
-    error = closure(model, q).position.copy()
-    for constraint, s in zip(model.active_constraints, _spans(model), strict=True):
-        if isinstance(constraint, LoopClosure) and constraint.joint in ("weld", "prismatic"):
-            R_a, R_b = forward_kinematics(model, q, frames=(constraint.frame_a, constraint.frame_b)).rotation
-            turn = R_a.T @ R_b
-            sine, cosine = float(np.linalg.norm(error[s][-3:])), 0.5 * (np.trace(turn) - 1.0)
-            angle = float(np.arctan2(sine, cosine))
-            if sine > 1e-9:
-                error[s.stop - 3 : s.stop] *= angle / sine
-            elif cosine < 0.0:  # half a turn, about the axis that stays
-                error[s.stop - 3 : s.stop] = angle * np.eye(3)[int(np.argmax(np.diag(turn)))]
-    return error
+    return _evaluated(model, q)[0]
+
+
+def _evaluated(model: Model, q: Array) -> tuple[Array, Array]:
+    """Errors, and the Jacobian."""
+    error, _, J = closure(model, q)
+    error = error.copy()
+    turning = [
+        (c, s)
+        for c, s in zip(model.active_constraints, _spans(model), strict=True)
+        if isinstance(c, LoopClosure) and c.joint in ("weld", "prismatic")
+    ]
+    frames = [name for c, _ in turning for name in (c.frame_a, c.frame_b)]
+    R = forward_kinematics(model, q, frames=frames).rotation
+    for k, (_, s) in enumerate(turning):
+        turn = R[2 * k].T @ R[2 * k + 1]
+        sine, cosine = float(np.linalg.norm(error[s][-3:])), 0.5 * (np.trace(turn) - 1.0)
+        angle = float(np.arctan2(sine, cosine))
+        if sine > 1e-9:
+            error[s.stop - 3 : s.stop] *= angle / sine
+        elif cosine < 0.0:  # half a turn, about the axis that stays
+            error[s.stop - 3 : s.stop] = angle * np.eye(3)[int(np.argmax(np.diag(turn)))]
+    return error, J
 
 
 def project(model: Model, q: Array) -> Projection:
-    """A configuration near q at which all constraints hold: Gauss-Newton in the kinetic metric, damped where it would go astray."""
-    e = closure_errors(model, q)
-    damping = 1e-4
-    for _ in range(_STEPS):
-        if _largest(e) < _CONVERGED or damping > 1e8:
-            break
-        A = closure(model, q).jacobian @ (root := _inverse_root(model, q))
+    """A configuration near q at which all constraints hold, within the joints' limits if there is one."""
+    rng = np.random.default_rng(0)
+    aside = integrate(model, q, 0.1 * rng.normal(size=model.nv))  # where q is singular, nothing pulls
+    best, left = Projection(q, _largest(closure_errors(model, q))), _STEPS
+    for start, within_limits in ((q, True), (q, False), (aside, True), (aside, False)):
+        found, steps = _gauss_newton(model, start, within_limits, left)
+        if found.error <= _ASSEMBLED:
+            return found
+        best, left = min(best, found, key=lambda p: p.error), left - steps
+    return best
+
+
+def _gauss_newton(model: Model, q: Array, within_limits: bool, most: int) -> tuple[Projection, int]:
+    """In the kinetic metric: heavy bodies stay. Damped where it would go astray; it gives up where it stops gaining."""
+    (e, J), damping = _evaluated(model, q), 1e-4
+    errors = [_largest(e)]
+    while errors[-1] > _CONVERGED and damping < 1e8 and len(errors) <= most and not _stalled(errors):
+        A = J @ (root := _inverse_root(model, q))
         B = A @ A.T
         step = -root @ (A.T @ np.linalg.lstsq(B + damping * np.mean(np.diag(B)) * np.eye(len(B)), e, rcond=None)[0])
         step *= min(1.0, _FARTHEST / max(_largest(step), 1e-300))
         candidate = integrate(model, q, step)
-        after = closure_errors(model, candidate)
+        candidate = np.clip(candidate, *_limits(model)) if within_limits else candidate
+        after, J_after = _evaluated(model, candidate)
         if after @ after < e @ e:
-            q, e, damping = candidate, after, max(0.1 * damping, 1e-14)
+            q, e, J, damping = candidate, after, J_after, max(0.1 * damping, 1e-14)
         else:
             damping *= 10.0
-    return Projection(q, _largest(e))
+        errors.append(_largest(e))
+    return Projection(q, errors[-1]), len(errors) - 1
+
+
+def _stalled(errors: list[float]) -> bool:
+    return len(errors) > _PATIENCE and errors[-1] > 0.9 * errors[-_PATIENCE]
+
+
+def _limits(model: Model) -> tuple[Array, Array]:
+    """Of every element of q; files that say `lower = upper = 0` mean that they do not know."""
+    lower, upper = (np.concatenate([getattr(b.joint, side) for b in model.bodies]) for side in ("lower", "upper"))
+    return np.where(lower < upper, lower, -np.inf), np.where(lower < upper, upper, np.inf)
 
 
 def _outside_limits(model: Model, q: Array) -> tuple[str, ...]:
-    joints = zip((body.joint for body in model.bodies), model.layout.q, strict=True)
-    return tuple(j.name for j, s in joints if ((q[s] < j.lower - 1e-6) | (q[s] > j.upper + 1e-6)).any())
+    lower, upper = _limits(model)
+    outside = (q < lower - 1e-6) | (q > upper + 1e-6)
+    return tuple(b.joint.name for b, s in zip(model.bodies, model.layout.q, strict=True) if outside[s].any())
 
 
 # --- rank --------------------------------------------------------------------------------------------
@@ -313,7 +372,7 @@ def _rank_near(model: Model, q: Array, J: Array, inverse_root: Array) -> int:
 
 
 def _conflict(model: Model, q: Array, v: Any, k: Any, J: Array, A: Array, rank: int) -> Array:
-    """What is left of the demanded accelerations after the motion that meets them best (least squares over the rows)."""
+    """What is left of the demanded accelerations after the motion that meets them best (least squares)."""
     if not len(J):
         return np.zeros(0)
     speed = np.zeros(model.nv) if v is None else as_state_array("v", v, model.nv)
@@ -331,7 +390,7 @@ def _conflict(model: Model, q: Array, v: Any, k: Any, J: Array, A: Array, rank: 
 
 def _spans(model: Model) -> list[slice]:
     ends = np.cumsum([0, *(c.size for c in model.active_constraints)])
-    return [slice(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
 
 def _kind(constraint: Constraint) -> str:
@@ -340,6 +399,31 @@ def _kind(constraint: Constraint) -> str:
     if isinstance(constraint, Contact):
         return f"contact {constraint.dim}D"
     return "coupling" if isinstance(constraint, Coupling) else type(constraint).__name__.lower()
+
+
+def _between(model: Model, constraint: Constraint) -> str:
+    """The bodies (or joints) that a constraint holds."""
+    if isinstance(constraint, Coupling):
+        return ", ".join(
+            dict.fromkeys(
+                [*(name for name, _ in constraint.ratios), *([constraint.driver] if constraint.driver else [])]
+            )
+        )
+    names: tuple[str, ...] = ()
+    if isinstance(constraint, LinkConstraint):
+        names = (constraint.frame, WORLD_NAME)
+    elif isinstance(constraint, (LoopClosure, Distance)):
+        names = (constraint.frame_a, constraint.frame_b)
+    bodies = [model.frame(name).body for name in names]
+    return " - ".join(WORLD_NAME if i == WORLD else model.bodies[i].name for i in bodies)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _listed(names: tuple[str, ...], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _largest(x: Array) -> float:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
-from sarrus.algorithms.loop_elimination import Loads, at_world, eliminate, inward, outward
+from sarrus.algorithms.loop_elimination import eliminate
+from sarrus.algorithms.loop_roots import loop_roots
+from sarrus.algorithms.loop_sweeps import Loads, at_world, inward, outward
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
-from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl_semidefinite
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.choice import choose
+from sarrus.spatial.linear_algebra import Ldl, ldl_semidefinite
+
+_IMMOBILE = 1e-20  # of the whole robot's mobility as one body: a row that moves so little is rounding, squared
 
 
 @algorithm(
@@ -25,21 +32,30 @@ def bbo(
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with loops by BBO: each loop's multipliers are eliminated at its root, exactly.
 
-    The limit of `prox_bbo` for mu to infinity (LCABA paper, section V, with L = 0 in eq. 42b): one pass, no iterations. Rows must be
-    independent of each other given the joints of their own loop; a row that is not is left out, and the status then says so if it is
-    not met.
+    The limit of `prox_bbo` for mu to infinity (LCABA paper, section V, with L = 0 in eq. 42b): one pass, no iterations.
+    Rows must be independent of each other given the joints of their own loop; a row that is not is left out, and the
+    status then says so if it is not met.
     """
     problem = pose_problem(model, q, v, k, external_forces, "bbo", loops=True)
     nodes, m = range(len(model.tree.nodes)), sum(len(r.k) for r in problem.rows)
     dtype = np.result_type(q, tau)
-    e = eliminate(
-        model.tree, problem.joints, problem.rows, problem.spans, np.zeros(m, dtype=dtype), ldl_semidefinite
-    )
+    tree, rows = model.tree, problem.rows
+    factorize = partial(factor_rows, least=_IMMOBILE / model.mass)
+    none = np.zeros(m, dtype=dtype)
+    e = eliminate(tree, problem.joints, rows, problem.spans, loop_roots(tree, rows), none, factorize)
     l = np.concatenate([-r.k for r in problem.rows]) if m else np.zeros(0)
     loads = inward(e, [*nodes], Loads(dict(enumerate(problem.forces)), l.astype(dtype), {}, {}), tau)
-    lam = at_world(e, loads, np.zeros(m, dtype=dtype))
+    lam = at_world(e, loads, none)
     a: dict[int, Array] = {}
     qdd = outward(e, [*nodes], loads, lam, a)
     return result(
         problem, np.concatenate([qdd[i] for i in nodes]), [a[i] for i in nodes], [lam[span] for span in problem.spans]
     )
+
+
+def factor_rows(L: Array, least: Scalar) -> Ldl:
+    """Factor L_RR; rows that nothing in their loop can move (out of the plane of a planar loop) are left out."""
+    L = L.copy()
+    for j in range(len(L)):
+        L[j, j] = choose(least, L[j, j], L[j, j], 0.0)
+    return ldl_semidefinite(L)

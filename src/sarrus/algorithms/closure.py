@@ -14,7 +14,7 @@ from sarrus.algorithms.forward_kinematics import frame_in_node, spatial_velociti
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.relative_motion import path_to_root
 from sarrus.algorithms.rows import motion_matrix
-from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
+from sarrus.algorithms.sweeps import Motion, joint_kinematics, outward_motion
 from sarrus.errors import UnsupportedError
 from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LinkRows, LoopClosure
 from sarrus.model.model import WORLD, Model
@@ -26,8 +26,9 @@ from sarrus.spatial.stages import stage
 class ClosureResult(NamedTuple):
     """One entry per row of the active constraints, in the order of declaration and in the axes of their forces.
 
-    position  of a loop: where frame b is, seen from frame a, in the directions that are held (metres), and the sine of the angle between
-              them (rotations); zero where a constraint says nothing about positions (`link_rows`, a contact without `at`)
+    position  of a loop: where frame b is, seen from frame a, in the directions that are held (metres), and the sine of
+              the angle between them (rotations); zero where a constraint says nothing about positions (`link_rows`, a
+              contact without `at`)
     velocity  jacobian @ v: the derivative of `position` where that is zero
     """
 
@@ -45,33 +46,45 @@ class ClosureResult(NamedTuple):
 )
 def closure(model: Model, q: Array, v: Array | None = None) -> ClosureResult:
     """Position error, velocity and Jacobian of every constraint: contacts, loop closures, couplings, distances."""
-    joints = joint_kinematics(model.tree, q, v)
-    speed = np.zeros(model.nv) if v is None else v
-    parts = [_part(c, model, joints, q, speed) for c in model.active_constraints]
+    tree, speed = model.tree, np.zeros(model.nv) if v is None else v
+    joints = joint_kinematics(tree, q, v)
+    at = _State(
+        joints, world_poses(tree, joints), outward_motion(tree, joints), spatial_velocities(tree, joints), q.dtype
+    )
+    parts = [_part(c, model, at, q, speed) for c in model.active_constraints]
     if not parts:
         return ClosureResult(np.zeros(0), np.zeros(0), np.zeros((0, model.nv)))
     position, J = (np.concatenate(column) for column in zip(*parts, strict=True))
     return ClosureResult(position, np.zeros(len(J)) if v is None else J @ v, J)
 
 
-def _part(constraint: Constraint, model: Model, joints: list[Kinematics], q: Array, v: Array) -> tuple[Array, Array]:
+class _State(NamedTuple):
+    joints: list[Kinematics]
+    poses: list[tuple[Array, Array]]
+    motions: list[Motion]
+    velocities: list[Array]
+    dtype: np.dtype
+
+
+def _part(constraint: Constraint, model: Model, at: _State, q: Array, v: Array) -> tuple[Array, Array]:
     """Position error and Jacobian of one constraint."""
     if isinstance(constraint, LinkConstraint):
-        return _of_link(constraint, model, joints)
+        return _of_link(constraint, model, at)
     if isinstance(constraint, Coupling):
         return _of_coupling(constraint, model, q, v)
     if isinstance(constraint, (LoopClosure, Distance)):
-        return _of_pair(constraint, model, joints)
+        return _of_pair(constraint, model, at)
     raise UnsupportedError(f"closure: constraint {constraint.name!r} is a {type(constraint).__name__}: not supported")
 
 
-def _of_link(constraint: LinkConstraint, model: Model, joints: list[Kinematics]) -> tuple[Array, Array]:
+def _of_link(constraint: LinkConstraint, model: Model, at: _State) -> tuple[Array, Array]:
     frame = model.frame(constraint.frame)
     X = frame_in_node(model.tree, frame)
     A = motion_matrix(X)
     K = constraint.K @ A if isinstance(constraint, LinkRows) else A[: constraint.size]
-    at = position_error(constraint, X, world_poses(model.tree, joints)[frame.body]) if frame.body != WORLD else np.zeros(len(K))
-    return at, _jacobian(model, joints, [(frame.body, K)])
+    if frame.body == WORLD:
+        return np.zeros(len(K)), np.zeros((len(K), model.nv))
+    return position_error(constraint, X, at.poses[frame.body]), _jacobian(model, at, [(frame.body, K)])
 
 
 def _of_coupling(constraint: Coupling, model: Model, q: Array, v: Array) -> tuple[Array, Array]:
@@ -82,32 +95,31 @@ def _of_coupling(constraint: Coupling, model: Model, q: Array, v: Array) -> tupl
     return vector(r.error), J
 
 
-def _of_pair(constraint: LoopClosure | Distance, model: Model, joints: list[Kinematics]) -> tuple[Array, Array]:
-    tree = model.tree
-    x = between(model, constraint, joints, outward_motion(tree, joints), spatial_velocities(tree, joints))
+def _of_pair(constraint: LoopClosure | Distance, model: Model, at: _State) -> tuple[Array, Array]:
+    x = between(model, constraint, at.joints, at.motions, at.velocities)
     with stage("constraint rows"):
         if isinstance(constraint, Distance):
             c = distance_condition(constraint, x)
         else:
             c = closure_condition(constraint, x)
-    J = _jacobian(model, joints, [(x.a.node, c.K_a), (x.b.node, c.K_b)])
+    J = _jacobian(model, at, [(x.a.node, c.K_a), (x.b.node, c.K_b)])
     if isinstance(constraint, LoopClosure) and constraint.joint in ("weld", "connect", "spherical"):
         spans = [slice(i, i + 3) for i in range(0, len(J), 3)]  # from the axes of node a into those of frame a
         return tuple(np.concatenate([x.a.axes.T @ part[s] for s in spans]) for part in (c.error, J))  # type: ignore[return-value]
     return c.error, J
 
 
-def _jacobian(model: Model, joints: list[Kinematics], blocks: list[tuple[int, Array]]) -> Array:
-    """Rows on nodes as rows on joint velocities. What moves all nodes alike (a common ancestor) does not move a loop."""
+def _jacobian(model: Model, at: _State, blocks: list[tuple[int, Array]]) -> Array:
+    """Rows on nodes as rows on joint velocities. What moves all nodes alike, a common ancestor, moves no loop."""
     nodes = model.tree.nodes
     paths = [path_to_root(model.tree, node) for node, _ in blocks]
     common = set(paths[0]).intersection(*paths[1:]) if len(paths) > 1 else set()
-    J = np.zeros((len(blocks[0][1]), model.nv), dtype=np.result_type(*(K for _, K in blocks), *(x.S for x in joints)))
+    J = np.zeros((len(blocks[0][1]), model.nv), dtype=np.result_type(at.dtype, *(K for _, K in blocks)))
     with stage("jacobian"):
         for path, (_, K) in zip(paths, blocks, strict=True):
             for i in path:
                 if i in common:
                     break
-                J[:, nodes[i].v] = K @ joints[i].S
-                K = np.stack([joints[i].X.apply_T(row) for row in K])
+                J[:, nodes[i].v] = K @ at.joints[i].S
+                K = np.stack([at.joints[i].X.apply_T(row) for row in K])
     return J

@@ -32,8 +32,8 @@ def constrained_aba(
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics of a tree by constrainedABA: LCABA's black and brown lines (Algorithms 1 to 3).
 
-    Rows on links against the world only add mu K^T K to the inertia of their link, so no links become neighbours and the sweeps are
-    those of ABA in any order. For the other arguments see `lcaba`.
+    Rows on links against the world only add mu K^T K to the inertia of their link, so no links become neighbours and
+    the sweeps are those of ABA in any order. For the other arguments see `lcaba`.
     """
     problem = pose_problem(model, q, v, k, external_forces, "constrained_aba")
     order = list(reversed(range(len(model.tree.nodes))))

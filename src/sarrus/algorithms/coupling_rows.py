@@ -47,8 +47,8 @@ def relation(coupling: Coupling, model: Model, q: Array, v: Array) -> Relation:
 def coupling_rows(coupling: Coupling, model: Model, joints: list[Kinematics], q: Array, v: Array) -> Rows:
     """sum of ratios * q = polynomial(q of the driver), as a row on the bodies next to those joints.
 
-    A joint's acceleration is what its node has beyond its parent, along the joint: S^+ (a - X a_parent). In the bias motion that is
-    zero, so k has no more than the polynomial's curvature.
+    A joint's acceleration is what its node has beyond its parent, along the joint: S^+ (a - X a_parent). In the bias
+    motion that is zero, so k has no more than the polynomial's curvature.
     """
     r = relation(coupling, model, q, v)
     blocks: dict[int, Array] = {}

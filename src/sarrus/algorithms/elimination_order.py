@@ -16,8 +16,10 @@ def nodes_of(r: Rows) -> list[int]:
 def minimum_degree(tree: Tree, groups: Iterable[Iterable[int]]) -> list[int]:
     """All nodes, children before parents; of the leaves, the one with the fewest neighbours first (section IV-A).
 
-    groups: nodes that a constraint couples. Eliminating a node makes its neighbours and its parent neighbours of each other
-    (eqs 31, 32). Of several with the same number, the last: any choice is as good, this one is always the same.
+    groups: nodes that a constraint couples. Eliminating a node makes its neighbours and its parent neighbours of each
+    other (eqs 31, 32). Of several with the same number: the parent of the last one, so that one side of a loop is
+    finished before the other is begun; else the one farthest from the root, since the side that goes first costs less
+    (`link_elimination`); else the last.
     """
     n = len(tree.nodes)
     N: list[set[int]] = [set() for _ in range(n)]
@@ -27,9 +29,13 @@ def minimum_degree(tree: Tree, groups: Iterable[Iterable[int]]) -> list[int]:
             N[i] |= members - {i}
     children = [len(tree.children(i)) for i in range(n)]
     leaves = {i for i in range(n) if children[i] == 0}
+    depth = [0] * n
+    for i, node in enumerate(tree.nodes):
+        depth[i] = 0 if node.parent < 0 else depth[node.parent] + 1
     order: list[int] = []
     while leaves:
-        i = min(leaves, key=lambda leaf: (len(N[leaf]), -leaf))
+        following = tree.nodes[order[-1]].parent if order else -1
+        i = min(leaves, key=lambda leaf: (len(N[leaf]), leaf != following, -depth[leaf], -leaf))
         leaves.remove(i)
         order.append(i)
         parent = tree.nodes[i].parent

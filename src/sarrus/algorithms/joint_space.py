@@ -11,13 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.rows import Rows
-from sarrus.model.constraints import Constraint, Distance, LoopClosure
-from sarrus.model.model import WORLD, Model
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
-
-COINCIDENT = ("weld", "connect", "spherical", "revolute", "universal")  # closures that begin with `coincide`
 
 
 class Ltdl(NamedTuple):
@@ -109,72 +105,11 @@ def constraint_jacobian(
     return J, supports
 
 
-def loop_jacobian(
-    model: Model, joints: list[Kinematics], rows: list[Rows], dtype: np.dtype
-) -> tuple[Array, list[list[int]]]:
-    """J (m, nv) of constraints of every type, and per row the velocities that Y = J L^-1 depends on: all that move its nodes.
-
-    Once all blocks of a constraint between links have met, at their nearest common ancestor, what is left is the rows' response to a
-    rigid motion of the whole loop. That is zero for everything measured from one of the links (coordinates, angles, distances), and for
-    the coincidence of two points `w x offset`, which vanishes where they coincide: no linear part, ever.
-    """
-    tree = model.tree
-    J = np.zeros((sum(len(r.k) for r in rows), model.nv), dtype=dtype)
-    supports: list[list[int]] = []
-    with stage("jacobian"):
-        for constraint, r in zip(model.active_constraints, rows, strict=True):
-            span = slice(len(supports), len(supports) + len(r.k))
-            moving = {v for b in r.blocks for i in _ancestors(tree, b.node) for v in _velocities(tree, i)}
-            supports += [sorted(moving)] * len(r.k)
-            for i, E in r.relation:
-                J[span, tree.nodes[i].v] = J[span, tree.nodes[i].v] + E
-            pending: dict[int, Array] = {}
-            for block in () if r.relation else r.blocks:
-                pending[block.node] = pending.get(block.node, 0.0) + block.K
-            while pending:
-                i = max(pending)
-                K = pending.pop(i)
-                if not pending and _between_links(model, constraint):
-                    K = _of_rigid_motion(constraint, K)
-                    if not len(K):
-                        break
-                    span = slice(span.start, span.start + len(K))
-                J[span, tree.nodes[i].v] = K @ joints[i].S
-                parent = tree.nodes[i].parent
-                if parent >= 0:
-                    pending[parent] = pending.get(parent, 0.0) + np.stack([joints[i].X.apply_T(row) for row in K])
-    return J, supports
-
-
-def _between_links(model: Model, constraint: Constraint) -> bool:
-    """Whether it is a closure or a distance of which neither side is the world."""
-    if not isinstance(constraint, (LoopClosure, Distance)):
-        return False
-    return all(model.frame(name).body != WORLD for name in (constraint.frame_a, constraint.frame_b))
-
-
-def _of_rigid_motion(constraint: Constraint, K: Array) -> Array:
-    """The rows, all blocks added up, that respond to a motion of both links as one body: coincidences come first."""
-    coincide = isinstance(constraint, LoopClosure) and constraint.joint in COINCIDENT
-    return np.concatenate([np.zeros((3, 3)), K[:3, 3:]], axis=1) if coincide else K[:0]
-
-
-def _ancestors(tree: Tree, i: int) -> list[int]:
-    path = []
-    while i >= 0:
-        path.append(i)
-        i = tree.nodes[i].parent
-    return path
-
-
-def _velocities(tree: Tree, i: int) -> range:
-    return range(tree.nodes[i].v.start, tree.nodes[i].v.stop)
-
-
 def delassus_of(factor: Ltdl, J: Array, supports: list[list[int]]) -> tuple[Array, Array]:
     """J M^-1 J^T = Y diag(d_inv) Y^T with Y = J L^-1, and Y."""
     with stage("delassus"):
-        Y = np.stack([solve_transposed(factor, row, support) for row, support in zip(J, supports, strict=True)])
+        solved = [solve_transposed(factor, row, support) for row, support in zip(J, supports, strict=True)]
+        Y = np.stack(solved) if solved else J
         YD = Y * factor.d_inv
         m = len(J)
         A = np.zeros((m, m), dtype=Y.dtype)

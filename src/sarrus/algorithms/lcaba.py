@@ -36,8 +36,8 @@ def lcaba(
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with loops by LCABA, Algorithms 1 to 3: ABA in which rows are penalties, repeated.
 
-    The penalties mu couple links that are not parent and child; links are eliminated from the leaves, those with the fewest
-    neighbours first. Each iteration then repeats two sweeps over the links that carry constraints.
+    The penalties mu couple links that are not parent and child; links are eliminated from the leaves, those with the
+    fewest neighbours first. Each iteration then repeats two sweeps over the links that carry constraints.
 
     forces0         forces of the last call, to start from (warm start)
     mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`proximal.default_mu`)
@@ -72,24 +72,31 @@ def augmented_lagrangian(
     with stage("inward"):
         loads = links.Loads(dict(enumerate(problem.forces)), {i: tau[tree.nodes[i].v] for i in order}, {})
         loads = links.row_loads(e, [m * r.k - x for r, m, x in zip(rows, weights, lam0, strict=True)], loads)
-        Du = links.inward(e, order, loads)
+        z = links.inward(e, order, loads)
     a: dict[int, Array] = {}
     y: dict[int, Array] = {}
     with stage("outward acceleration"):
-        qdd = links.outward(e, inner, Du, a, y)
+        qdd = links.outward(e, inner, z, a, y)
         residual = joined([x - r.k for x, r in zip(links.images(e, a, qdd, y), rows, strict=True)])
 
     # Reduced sweeps (Algorithm 2): only the change, only where constraints act.
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
         more = [-(m * r[span]) for m, span in zip(weights, problem.spans, strict=True)]
-        dDu = links.inward(e, inner, links.row_loads(e, more, links.Loads({}, {}, {})))
+        dz = links.inward(e, inner, links.row_loads(e, more, links.Loads({}, {}, {})))
         da: dict[int, Array] = {}
         dy: dict[int, Array] = {}
-        dqdd = links.outward(e, inner, dDu, da, dy)
+        dqdd = links.outward(e, inner, dz, da, dy)
         return r + joined(links.images(e, da, dqdd, dy)), tuple(dqdd[i] for i in inner)
 
     end = iterations(
-        step, joined(lam0), residual, tuple(qdd[i] for i in inner), joined(weights), scale_of(rows, a), tolerance, max_iterations
+        step,
+        joined(lam0),
+        residual,
+        tuple(qdd[i] for i in inner),
+        joined(weights),
+        scale_of(rows, a),
+        tolerance,
+        max_iterations,
     )
     qdd = dict(zip(inner, end.sums, strict=True))
 
@@ -100,7 +107,7 @@ def augmented_lagrangian(
         for i in (i for i in reversed(inner) if i in carriers):
             node, X, S = tree.nodes[i], problem.joints[i].X, problem.joints[i].S
             a[i] = S @ qdd[i] if node.parent < 0 else X.apply(a[node.parent]) + S @ qdd[i]
-        qdd |= links.outward(e, outer, Du, a, {})
+        qdd |= links.outward(e, outer, z, a, {})
     parts = [end.lam[span] for span in problem.spans], [end.residual[span] for span in problem.spans]
     whole = np.concatenate([qdd[i] for i in range(len(tree.nodes))]) if qdd else np.zeros(0)
     return result_with_status(problem, whole, *parts, end.iterations, end.status)

@@ -7,6 +7,8 @@ import numpy as np
 from sarrus.algorithms.constraint_rows import row_matrices
 from sarrus.algorithms.crba import mass_matrix
 from sarrus.algorithms.joint_space import constraint_jacobian, delassus_of, ltdl
+from sarrus.algorithms.loop_delassus import has_loops, rows_at_rest
+from sarrus.algorithms.loop_jacobian import loop_jacobian
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.model.model import Model
@@ -18,7 +20,7 @@ from sarrus.spatial.arrays import Array
     outputs="Lambda_inv",
     cost="O(n d^2 + m^2 d + m d^2)",
     references=("featherstone2010", "sathya2025osimr"),
-    supports=("link constraints", "multi-dof joints", "singular rows"),
+    supports=("link constraints", "loops", "couplings", "multi-dof joints", "singular rows"),
 )
 def ltl_osim(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by M = L^T D L and Y = J L^-1, both with the tree's sparsity.
@@ -27,6 +29,10 @@ def ltl_osim(model: Model, q: Array) -> Array:
     in the square-root-free form L^T D L. The cost of M and of J is part of it.
     """
     tree = model.tree
+    if has_loops(model):
+        joints, every = rows_at_rest(model, q, "ltl_osim")
+        J, supports = loop_jacobian(model, joints, every, q.dtype)
+        return delassus_of(ltdl(tree, mass_matrix(tree, joints, model.nv, q.dtype)), J, supports)[0]
     rows = row_matrices(model, "ltl_osim")
     if not rows:
         return np.zeros((0, 0))

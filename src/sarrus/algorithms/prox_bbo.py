@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
-from sarrus.algorithms.loop_elimination import Loads, at_world, eliminate, inward, outward
+from sarrus.algorithms.loop_elimination import eliminate
+from sarrus.algorithms.loop_roots import early_roots
+from sarrus.algorithms.loop_sweeps import Loads, at_world, dual_scale, inward, outward
 from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, penalties, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
@@ -32,20 +34,24 @@ def prox_bbo(
     forces0: Array | None = None,
     mu: float | None = None,
     tolerance: float = 1e-9,
-    max_iterations: int = 20,
+    max_iterations: int = 10,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with loops by proxBBO (LCABA paper, Algorithms 4 to 6), about the bias motion.
 
-    Inward, the constraints' rows K, their coupling L (1 / mu on its diagonal) and their offset l go along with ABA's H and f; at a
-    loop's root its multipliers are eliminated. Iterations repeat the two sweeps of f and l for the change of l, and only where it
-    reaches: from the roots of loops to the world and back. The rest of the mechanism follows once, at the end.
+    Inward, the constraints' rows K, their coupling L (1 / mu on its diagonal) and their offset l go along with ABA's H
+    and f; at a loop's root its multipliers are eliminated. Iterations repeat the two sweeps of f and l for the change
+    of l, and only where it reaches: from the roots of loops to the world and back. The rest of the mechanism follows
+    once, at the end. For the arguments see `lcaba`.
     """
     problem = pose_problem(model, q, v, k, external_forces, "prox_bbo", loops=True)
     weights = joined(penalties(model, mu))
     lam0 = joined(warm_start(problem, forces0))
     dtype = np.result_type(q, tau)
     # Algorithm 4: inward, and outward as far as the loops' roots.
-    e = eliminate(model.tree, problem.joints, problem.rows, problem.spans, (1.0 / weights).astype(dtype), ldl)
+    tree, joints, rows = model.tree, problem.joints, problem.rows
+    e = eliminate(
+        tree, joints, rows, problem.spans, early_roots(tree, rows), np.asarray(1.0 / weights, dtype=dtype), ldl
+    )
     desired = joined([r.k for r in problem.rows])
     start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})  # eq. (42c)
     beyond = inward(e, e.outer, start, tau)
@@ -59,7 +65,7 @@ def prox_bbo(
         qdd = outward(e, e.inner, change, lam, {})
         return lam / weights, tuple(qdd.values())
 
-    scale = desired @ desired + loads.l @ loads.l
+    scale = dual_scale(desired, loads.l)
     done = iterations(
         step, lam0, (lam - lam0) / weights, tuple(qdd.values()), weights, scale, tolerance, max_iterations
     )
@@ -72,7 +78,6 @@ def prox_bbo(
             own = part.S @ qdd[i]
             a[i] = own if part.node.parent < 0 else part.X.apply(a[part.node.parent]) + own
     qdd |= outward(e, e.outer, beyond, done.lam.copy(), a)
-    parts = [[x[span] for span in problem.spans] for x in (done.lam, done.residual)]
-    return result_with_status(
-        problem, joined([qdd[i] for i in range(len(qdd))]), *parts, done.iterations, done.status
-    )
+    lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
+    joined_qdd = joined([qdd[i] for i in range(len(qdd))])
+    return result_with_status(problem, joined_qdd, lams, residuals, done.iterations, done.status)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
 from sarrus.algorithms.crba import mass_matrix
-from sarrus.algorithms.joint_space import delassus_of, loop_jacobian, ltdl, solve_forward, solve_transposed
+from sarrus.algorithms.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
+from sarrus.algorithms.loop_jacobian import loop_jacobian
+from sarrus.algorithms.loop_sweeps import dual_scale
 from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, penalties, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
@@ -34,15 +34,16 @@ def prox_ltl(
     forces0: Array | None = None,
     mu: float | None = None,
     tolerance: float = 1e-9,
-    max_iterations: int = 20,
+    max_iterations: int = 10,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics by the sparse factorization of the regularised KKT matrix (Carpentier et al. 2021).
 
         [ -1/mu  J ] [lam]   [ k - lam0 / mu ]
         [  J^T   M ] [qdd] = [   tau - c     ]                                                    LCABA paper, eq. (12)
 
-    is U D U^T with velocities eliminated from the leaves, then the multipliers: U has M's factor and Y = J L^-1, both with the tree's
-    sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu. Iterations only solve with the latter (eq. 13).
+    is U D U^T with velocities eliminated from the leaves, then the multipliers: U has M's factor and Y = J L^-1, both
+    with the tree's sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu. Iterations only
+    solve with the latter (eq. 13). For the arguments see `lcaba`.
     """
     problem = pose_problem(model, q, v, k, external_forces, "prox_ltl", loops=True)
     tree, joints, rows = model.tree, problem.joints, problem.rows
@@ -63,9 +64,9 @@ def prox_ltl(
         return ldl_solve(Lambda, r) / weights, ()  # Lambda (lam - lam_before) = the last residual
 
     done = iterations(
-        step, lam0, (lam - lam0) / weights, (), weights, free @ free + desired @ desired, tolerance, max_iterations
+        step, lam0, (lam - lam0) / weights, (), weights, dual_scale(desired, free), tolerance, max_iterations
     )
     with stage("acceleration"):
         qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)
-    parts = [[x[span] for span in problem.spans] for x in (done.lam, done.residual)]
-    return result_with_status(problem, qdd, *parts, done.iterations, done.status)
+    lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
+    return result_with_status(problem, qdd, lams, residuals, done.iterations, done.status)

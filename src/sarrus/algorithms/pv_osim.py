@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.constraint_rows import row_matrices
+from sarrus.algorithms.loop_delassus import carry_rows, has_loops, rows_at_rest
 from sarrus.algorithms.propagators import Propagator, Support, propagators
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import joint_kinematics
@@ -18,7 +19,7 @@ from sarrus.spatial.stages import stage
     outputs="Lambda_inv",
     cost="O(n + m^2 d)",
     references=("sathya2024pv", "sathya2025osimr"),
-    supports=("link constraints", "multi-dof joints", "singular rows"),
+    supports=("link constraints", "loops", "couplings", "multi-dof joints", "singular rows"),
 )
 def pv_osim(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by PV-OSIM (PV-OSIMr paper, Algorithm 1): one inward sweep.
@@ -26,7 +27,12 @@ def pv_osim(model: Model, q: Array) -> Array:
     Beside the articulated inertias, the constraints' rows K and their coupling L go from the leaves to the roots:
 
         K' = K P^T X      L' = L + K S D^-1 S^T K^T
+
+    Rows of loops act on several links: where the branches of a loop meet, their K add up.
     """
+    if has_loops(model):
+        joints, every = rows_at_rest(model, q, "pv_osim")
+        return carry_rows(propagators(model.tree, joints), every, q.dtype)
     rows = row_matrices(model, "pv_osim")
     support = Support(model.tree, rows)
     parts = propagators(model.tree, joint_kinematics(model.tree, q))

@@ -103,6 +103,18 @@ BIBTEX: dict[str, str] = {
   booktitle = {Robotics: Science and Systems},
   year = {2021}
 }""",
+    "brandl1987": """@inproceedings{brandl1987,
+  author = {Otter, Martin and Brandl, Helmut and Johanni, Rainer},
+  title = {An Algorithm for the Simulation of Multibody Systems with Kinematic Loops},
+  booktitle = {7th World Congress on the Theory of Machines and Mechanisms},
+  address = {Sevilla}, year = {1987}
+}""",
+    "bae1987": """@article{bae1987,
+  author = {Bae, Dae-Sung and Haug, Edward J.},
+  title = {A Recursive Formulation for Constrained Mechanical System Dynamics: Part {II}. Closed Loop Systems},
+  journal = {Mechanics of Structures and Machines},
+  volume = {15}, number = {4}, pages = {481--506}, year = {1987}
+}""",
 }
 
 

@@ -14,7 +14,8 @@ from rich.table import Table
 from sarrus.algorithms import registry
 from sarrus.cli.robot_argument import HELP, robot_from
 from sarrus.codegen.trace import op_count
-from sarrus.model.constraints import Coupling, LoopClosure, Tendon
+from sarrus.errors import IllPosedError, UnsupportedError
+from sarrus.model.constraints import Coupling, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.model import Body, Model
 
 
@@ -35,17 +36,32 @@ def info(
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True, disable=as_json) as progress:
         task = progress.add_task("loading")
         model = robot_from(robot, floating_base)
-        counts = {}
+        counts, refused = {}, {}
         for entry in registry.algorithms().values():
             if entry.options and "frame" in entry.options:
                 continue
             progress.update(task, description=f"tracing {entry.name}")
-            counts[entry.name] = op_count(model, entry.name)
+            try:
+                counts[entry.name] = op_count(model, entry.name)
+            except (UnsupportedError, IllPosedError) as error:
+                refused[entry.name] = str(error)
     if as_json:
-        typer.echo(json.dumps(_as_dict(model, counts), indent=2))
+        typer.echo(json.dumps(_as_dict(model, counts, refused), indent=2))
         return
     show_model(console, model)
     console.print(_count_table(model, counts))
+    for reason, names in _by_reason(refused).items():
+        console.print(
+            f"not for this robot: {', '.join(names)}: {reason}", markup=False, highlight=False, soft_wrap=True
+        )
+
+
+def _by_reason(refused: dict[str, str]) -> dict[str, list[str]]:
+    """Algorithms that refuse a robot for the same reason, together."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in refused.items():
+        reasons.setdefault(reason.removeprefix(name).lstrip(": "), []).append(name)
+    return reasons
 
 
 def show_model(console: Console, model: Model) -> None:
@@ -114,6 +130,8 @@ def _describe(constraint: Any) -> tuple[str, str]:
         return "coupling", f"{terms} = {polynomial or '0'}, x = {constraint.driver}"
     if isinstance(constraint, Tendon):
         return "tendon", " ".join(f"{ratio:+.4g} {name}" for name, ratio in constraint.coefficients)
+    if isinstance(constraint, LinkConstraint):
+        return f"{type(constraint).__name__.lower()}, {constraint.size} rows", f"{constraint.frame} - world"
     return type(constraint).__name__.lower(), f"{constraint.frame_a} - {constraint.frame_b}"
 
 
@@ -131,7 +149,7 @@ def _count_table(model: Model, counts: dict[str, Any]) -> Table:
     return table
 
 
-def _as_dict(model: Model, counts: dict[str, Any]) -> dict[str, Any]:
+def _as_dict(model: Model, counts: dict[str, Any], refused: dict[str, str]) -> dict[str, Any]:
     return {
         "name": model.name,
         "nb": model.nb,
@@ -162,4 +180,5 @@ def _as_dict(model: Model, counts: dict[str, Any]) -> dict[str, Any]:
         "op_counts": {
             name: {"total": c.total, "by_kind": c.by_kind, "by_stage": c.by_stage} for name, c in counts.items()
         },
+        "not_supported": refused,
     }

@@ -11,6 +11,7 @@ from rich.console import Console
 import sarrus
 from sarrus.cli.bench import bench
 from sarrus.cli.cache import cache
+from sarrus.cli.check import check
 from sarrus.cli.codegen import codegen
 from sarrus.cli.info import info
 from sarrus.errors import SarrusError
@@ -28,6 +29,10 @@ app = typer.Typer(
         [bold]sarrus info robot.urdf --floating-base[/bold]
         [bold]sarrus info zoo:chain:7[/bold]            a mechanism that Sarrus brings
         [bold]sarrus info example:talos_full_v2[/bold]  a robot of the package example-robot-data
+
+    See whether its loops close, and what they leave free:
+
+        [bold]sarrus check cassie.xml[/bold]
 
     Compile its dynamics to native code, validate and time them; or write C:
 
@@ -55,6 +60,7 @@ def _root(
 
 
 app.command()(info)
+app.command()(check)
 app.command()(bench)
 app.command()(codegen)
 app.add_typer(cache, name="cache")

@@ -8,11 +8,11 @@ from sarrus.codegen import jit
 from sarrus.codegen.allocate import Action, Compute, Load, Store, allocate
 from sarrus.codegen.artifact import Artifact, Scratch
 from sarrus.codegen.driver import emit_batch, emit_run, scratch_layout
-from sarrus.codegen.emit import declarations, emit_chunk, emit_table
+from sarrus.codegen.emit import declarations, emit_again, emit_begin, emit_chunk, emit_table
 from sarrus.codegen.fuse import fuse
 from sarrus.codegen.image import NotFlatError, link_flat
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.plan import Chunk, Plan, plan
+from sarrus.codegen.plan import Begin, Chunk, Plan, Table, plan
 from sarrus.codegen.schedule import schedule
 from sarrus.codegen.single import emit_single
 from sarrus.codegen.tape import Tape
@@ -74,7 +74,11 @@ def _emit_steps(planned: Plan, actions: list[list[Action]], lane: Lane, prefix: 
         name = f"{prefix}_step{number}"
         if isinstance(step, Chunk):
             parts.append(emit_chunk(planned.tape, actions[number], lane, name))
-        else:
+        elif isinstance(step, Table):
             parts.append(emit_table(planned, step, lane, name))
+        elif isinstance(step, Begin):
+            parts.append(emit_begin(planned, step, lane, name))
+        else:
+            parts.append(emit_again(planned, step, lane, name))
         names.append(name)
-    return "\n".join([*parts, emit_run(names, f"{prefix}_run")])
+    return "\n".join([*parts, emit_run(planned, names, f"{prefix}_run")])

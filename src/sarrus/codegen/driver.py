@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sarrus.codegen.artifact import Scratch
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.plan import Plan
+from sarrus.codegen.plan import Again, Begin, Plan
 from sarrus.codegen.tape import Port
 from sarrus.codegen.writer import Writer
 
@@ -22,11 +22,17 @@ def scratch_layout(plan: Plan, slots: int, lane: Lane) -> Scratch:
     return Scratch(workspace, longest * lane.scalar_bytes + CACHE_LINE)
 
 
-def emit_run(step_names: list[str], name: str) -> str:
-    """`name(workspace, constants)`: every step, one after the other."""
+def emit_run(plan: Plan, step_names: list[str], name: str) -> str:
+    """`name(workspace, constants)`: every step, one after the other; those of a loop until all lanes are done."""
     w = Writer(f"internal void @{name}(ptr %w, ptr %k)")
-    for step in step_names:
-        w.do(f"call void @{step}(ptr %w, ptr %k)")
+    end_loop = None
+    for step, function in zip(plan.steps, step_names, strict=True):
+        if isinstance(step, Again) and end_loop is not None:
+            end_loop(w.value(f"call i1 @{function}(ptr %w, ptr %k)"))
+            continue
+        w.do(f"call void @{function}(ptr %w, ptr %k)")
+        if isinstance(step, Begin):
+            end_loop = w.repeat(step.loop.limit)
     return w.finish()
 
 

@@ -10,7 +10,7 @@ from sarrus.codegen.allocate import Action, Compute, Load, Store
 from sarrus.codegen.artifact import FUNCTION_TABLE_BYTES
 from sarrus.codegen.graph import Op
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.plan import Plan, Table
+from sarrus.codegen.plan import Again, Begin, Plan, Table
 from sarrus.codegen.sincos import ATAN2_POINTER, call_per_lane, write_sincos
 from sarrus.codegen.tape import ARITY, Tape
 from sarrus.codegen.writer import Writer
@@ -120,6 +120,75 @@ def emit_table(plan: Plan, table: Table, lane: Lane, name: str) -> str:
         for column, value in enumerate(results, start=arity):
             _split(w, lane, wide, value, [row[column] for row in pointers])
     return data + "\n" + w.finish()
+
+
+def emit_begin(plan: Plan, step: Begin, lane: Lane, name: str) -> str:
+    """A function `name(workspace, constants)`: carried values become their initial ones, and all lanes go on."""
+    w = Writer(f"internal void @{name}(ptr %w, ptr %k)")
+    for k in step.loop.carried:
+        _store(w, lane, _value(w, plan, lane, int(plan.tape.arg[k, 0])), plan.slot[k])
+    if step.mask_slot >= 0 and lane.count > 1:
+        place = _slot(w, lane, step.mask_slot)
+        w.do(f"store {lane.integer} {lane.integer_constant(-1)}, ptr {place}, align {lane.alignment}")
+    return w.finish()
+
+
+def emit_again(plan: Plan, step: Again, lane: Lane, name: str) -> str:
+    """A function `name(workspace, constants) -> i1`: carried values become their updated ones in the lanes that go on.
+
+    Returns whether any lane still does. A lane that has stopped is not touched again, so that its result does not
+    depend on its neighbours; with one lane there is nobody to wait for, and no mask.
+    """
+    loop, T = step.loop, lane.type
+    changes = [(k, u) for k, u in zip(loop.carried, loop.updated, strict=True) if u != k]
+    w = Writer(f"internal i1 @{name}(ptr %w, ptr %k)")
+    # All change at once: an old carried value that becomes another one is read before any is written.
+    early = {u: _value(w, plan, lane, u) for _, u in changes if u in loop.carried}
+
+    def update(where: str | None) -> None:
+        for k, u in changes:
+            value = early[u] if u in early else _value(w, plan, lane, u)
+            if where is not None:
+                value = w.value(f"select {lane.mask} {where}, {T} {value}, {T} {_value(w, plan, lane, k)}")
+            _store(w, lane, value, plan.slot[k])
+
+    if step.mask_slot < 0:
+        update(None)
+        return w.finish("ret i1 true")
+    still = w.value(f"fcmp ogt {T} {_value(w, plan, lane, loop.condition)}, {lane.constant(0.0)}")
+    if lane.count == 1:
+        update(None)
+        return w.finish(f"ret i1 {still}")
+    place = _slot(w, lane, step.mask_slot)
+    mask = w.value(f"load {lane.integer}, ptr {place}, align {lane.alignment}")
+    active = w.value(f"icmp ne {lane.integer} {mask}, {lane.integer_constant(0)}")
+    still = w.value(f"and {lane.mask} {active}, {still}")
+    mask = w.value(f"sext {lane.mask} {still} to {lane.integer}")
+    w.do(f"store {lane.integer} {mask}, ptr {place}, align {lane.alignment}")
+    bits = f"i{lane.count}"
+    are_active = w.value(f"bitcast {lane.mask} {active} to {bits}")
+    all_active = w.value(f"icmp eq {bits} {are_active}, -1")
+    with w.when(all_active):  # which is usual, and needs no old values
+        update(None)
+    with w.when(w.value(f"xor i1 {all_active}, true")):
+        update(active)
+    are_still = w.value(f"bitcast {lane.mask} {still} to {bits}")
+    return w.finish(f"ret i1 {w.value(f'icmp ne {bits} {are_still}, 0')}")
+
+
+def _slot(w: Writer, lane: Lane, slot: int) -> str:
+    return w.offset("%w", slot * lane.bytes)
+
+
+def _value(w: Writer, plan: Plan, lane: Lane, k: int) -> str:
+    """The value of instruction k, from memory."""
+    is_constant = plan.tape.op[k] == Op.CONST
+    place = w.offset("%k", int(plan.tape.arg[k, 0]) * lane.bytes) if is_constant else _slot(w, lane, plan.slot[k])
+    return w.value(f"load {lane.type}, ptr {place}, align {lane.alignment}")
+
+
+def _store(w: Writer, lane: Lane, value: str, slot: int) -> None:
+    w.do(f"store {lane.type} {value}, ptr {_slot(w, lane, slot)}, align {lane.alignment}")
 
 
 def _joined(w: Writer, lane: Lane, wide: Lane, pointers: list[str]) -> str:

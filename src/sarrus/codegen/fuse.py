@@ -2,7 +2,7 @@
 
 A product is absorbed by the additions that use it when all its uses can absorb it: then it is never computed by
 itself and the number of instructions falls. (A product with several uses is absorbed by each of them: as many
-multiplications as before are done, inside the additions.)
+multiplications as before are done, inside the additions.) A product from before a loop stays there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.tape import ARITY, Tape
+from sarrus.codegen.tape import ARITY, Loop, Tape
 
 
 def fuse(tape: Tape) -> Tape:
@@ -24,6 +24,11 @@ def fuse(tape: Tape) -> Tape:
     is_result = np.zeros(len(op), dtype=bool)
     for result in tape.results:
         is_result[result] = True
+    piece = np.zeros(len(op), dtype=int)
+    for number, (start, stop, loop) in enumerate(tape.segments):
+        piece[start:stop] = number
+        if loop is not None:
+            is_result[[*loop.updated, loop.condition]] = True
 
     absorbed_by: dict[int, int] = {}  # an addition -> the product that it absorbs
     # Later products first: of two products in one sum the earlier is then the addend, which is ready sooner.
@@ -31,7 +36,8 @@ def fuse(tape: Tape) -> Tape:
         if op[product] != Op.MUL or is_result[product] or not users[product]:
             continue
         uses = users[product]
-        if all(op[k] in (Op.ADD, Op.SUB) and k not in absorbed_by for k in uses) and len(set(uses)) == len(uses):
+        fits = all(op[k] in (Op.ADD, Op.SUB) and k not in absorbed_by and piece[k] == piece[product] for k in uses)
+        if fits and len(set(uses)) == len(uses):
             absorbed_by.update(dict.fromkeys(uses, product))
 
     absorbed = set(absorbed_by.values())
@@ -67,4 +73,11 @@ def fuse(tape: Tape) -> Tape:
         inputs=tape.inputs,
         outputs=tape.outputs,
         results=tuple(renumber[result] for result in tape.results),
+        loops=tuple(_renumbered(loop, renumber) for loop in tape.loops),
     )
+
+
+def _renumbered(loop: Loop, number: np.ndarray) -> Loop:
+    # A loop begins with a carried value, which is never absorbed; its last instruction may be.
+    start, stop = int(number[loop.start]), int(number[loop.start : loop.stop].max()) + 1
+    return Loop(start, stop, tuple(number[list(loop.updated)].tolist()), int(number[loop.condition]), loop.limit)

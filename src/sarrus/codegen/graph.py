@@ -10,17 +10,25 @@ leaves a graph of scalar operations behind. Every rule that makes the graph smal
 
 A Python scalar costs about a microsecond per operation; a CasADi SX scalar costs twenty. So tracing
 is done here and CasADi expressions are produced from the finished tape (`interpret.run`).
+
+A graph may repeat a part of itself: `Graph.iterate` records one application of a step on placeholders (`Op.CARRIED`),
+whose values the next application replaces. What the step computes from earlier values alone is the same in every
+application, so it is recorded before the loop (`segment` says where a node belongs). What depends on a placeholder is
+inside; hash-consing forgets it when the step ends, because afterwards the same placeholder means the *final* value.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
-from sarrus.spatial.choice import AbstractScalar, choose
+from sarrus.errors import UnsupportedError
+from sarrus.spatial.choice import AbstractScalar
+from sarrus.spatial.iteration import State, Step
 from sarrus.spatial.parameter import Parameter
 from sarrus.spatial.stages import current_stage
 
@@ -48,6 +56,7 @@ class Op(IntEnum):
     FMA = 17  # a * b + c
     FNMA = 18  # c - a * b
     FMS = 19  # a * b - c
+    CARRIED = 20  # inside a loop: what the last application left (at first: a); after the loop: the final value
 
 
 _FOLD = {
@@ -63,8 +72,24 @@ _FOLD = {
 }
 
 
+_ATTEMPTS = 4  # at guessing which numbers of a loop's state stay what they are, before all are carried
+
+
+@dataclass(frozen=True)
+class RecordedLoop:
+    """One application of a step: what it is applied to, what it yields, whether it is applied again."""
+
+    carried: list[int]  # CARRIED nodes
+    updated: list[int]  # per carried node: its value for the next application
+    condition: int  # go on where it is greater than 0
+    limit: int  # applications at most
+
+
 class Graph:
-    """Operations in the order in which they were first needed."""
+    """Operations in the order in which they were first needed.
+
+    `segment` of a node: even numbers are straight-line code, odd ones the inside of a loop; code runs in their order.
+    """
 
     def __init__(self, parameters: Callable[[Graph, Parameter], Symbol | float] | None = None) -> None:
         self._lift_parameter = parameters
@@ -73,7 +98,12 @@ class Graph:
         self.b: list[int] = []
         self.c: list[int] = []
         self.stage: list[str] = []
+        self.segment: list[int] = []
         self.constants: list[float] = []
+        self.loops: list[RecordedLoop] = []
+        self._outside = 0  # the segment of what depends on nothing inside a loop
+        self._inside = -1  # the segment of the open loop
+        self._scoped: list[tuple[int, int, int, int]] = []  # what is to be forgotten when the loop ends
         self._symbols: list[Symbol] = []
         self._known: dict[tuple[int, int, int, int], Symbol] = {}
         self._constant_of: dict[str, Symbol] = {}
@@ -84,14 +114,25 @@ class Graph:
         found = self._known.get(key)
         if found is not None:
             return found
+        segment = self._outside
+        if op == Op.CONST or op == Op.INPUT:
+            segment = 0
+        elif self._inside >= 0 and any(k >= 0 and self.segment[k] == self._inside for k in (a, b, c)):
+            segment = self._inside
+            self._scoped.append(key)
+        symbol = self._record(op, a, b, c, segment)
+        self._known[key] = symbol
+        return symbol
+
+    def _record(self, op: int, a: int, b: int, c: int, segment: int) -> Symbol:
         symbol = Symbol(self, len(self.op))
         self.op.append(op)
         self.a.append(a)
         self.b.append(b)
         self.c.append(c)
         self.stage.append(current_stage())
+        self.segment.append(segment)
         self._symbols.append(symbol)
-        self._known[key] = symbol
         return symbol
 
     def symbol(self, index: int) -> Symbol:
@@ -140,10 +181,83 @@ class Graph:
             return x
         return self.node(Op.SELECT, condition.index, _lift(self, x).index, _lift(self, y).index)
 
+    def iterate(self, step: Step, state: State, limit: int) -> tuple[State, Symbol | float]:
+        """See `iteration.iterate`. The step is called a few times, once for the record: it must have no side effects.
+
+        Only what changes is carried. A number of the state that the step provably returns as it was (a structural
+        zero, say) stays a number, so that it folds inside the step; so does an element that the step hands through.
+        """
+        if self._inside >= 0:
+            raise UnsupportedError("an iteration inside the step of another iteration cannot be traced")
+        if limit < 1:
+            return state, 0.0
+        if limit == 1:
+            return step(state)[0], 1.0
+        shapes = [np.shape(array) for array in state]
+        start = [self._plain(x) for x in _elements(state)]
+        varying = {i for i, x in enumerate(start) if type(x) is Symbol}
+        handed_through: set[int] = set()
+        attempts = 0
+        while True:
+            attempts += 1
+            once = self._application(step, start, shapes, varying)
+            if not isinstance(once.condition, Symbol) and not once.condition > 0.0:  # never again: that is known now
+                return step(state)[0], 1.0
+            changed = {i for i, x in enumerate(once.updated) if i not in varying and not _same(x, start[i])}
+            if changed:
+                varying = varying | changed if attempts < _ATTEMPTS else set(range(len(start)))
+                continue
+            if not handed_through:
+                handed_through = {i for i in varying if once.updated[i] is once.carried[i]}
+                if handed_through:
+                    varying = varying - handed_through
+                    continue
+            break
+        order = sorted(varying)
+        self.loops.append(
+            RecordedLoop(
+                [once.count.index, *(once.carried[i].index for i in order)],
+                [once.counted.index, *(self.lift(once.updated[i]).index for i in order)],
+                self.lift(once.condition).index,
+                limit,
+            )
+        )
+        final = _packed([once.carried.get(i, x) for i, x in enumerate(start)], shapes)
+        return final, once.count if type(once.condition) is Symbol else float(limit)
+
+    def _application(
+        self, step: Step, start: list[Symbol | float], shapes: list[tuple[int, ...]], varying: set[int]
+    ) -> _Application:
+        """Record the step in a loop of its own. Elements `varying` of the state are carried, others as they start."""
+        zero = self.constant(0.0)
+        initial = {i: self.lift(start[i]) for i in sorted(varying)}
+        self._inside = self._outside + 1
+        try:
+            count = self._record(Op.CARRIED, zero.index, -1, -1, self._inside)
+            carried = {i: self._record(Op.CARRIED, x.index, -1, -1, self._inside) for i, x in initial.items()}
+            following, condition = step(_packed([carried.get(i, x) for i, x in enumerate(start)], shapes))
+            returned = [np.shape(array) for array in following]
+            if returned != shapes:
+                raise ValueError(f"a step took arrays of shapes {shapes} and returned {returned}")
+            updated = [self._plain(x) for x in _elements(following)]
+            return _Application(count, count + 1.0, carried, updated, self._plain(condition))
+        finally:
+            for key in self._scoped:
+                del self._known[key]
+            self._scoped.clear()
+            self._outside, self._inside = self._inside + 1, -1
+
+    def _plain(self, x: Symbol | Parameter | float) -> Symbol | float:
+        """x as a symbol or, if that is known, as a number."""
+        known = _known(self, x)
+        if isinstance(known, Symbol):
+            return self.value(known.index) if self.op[known.index] == Op.CONST else known
+        return float(known)
+
 
 def _lift(graph: Graph, x) -> Symbol:
-    x = _known(graph, x)
-    return x if type(x) is Symbol else graph.constant(float(x))
+    known = _known(graph, x)
+    return known if isinstance(known, Symbol) else graph.constant(float(known))
 
 
 def _known(graph: Graph, x) -> Symbol | float:
@@ -306,15 +420,7 @@ class Symbol(AbstractScalar):
         return self.graph.select(self.graph.binary(Op.LESS, bound, self), yes, no)
 
     def iterate(self, step, state, limit):
-        # Unrolled: once a lane is done, its state is kept.
-        count, go_on = 0.0, 1.0
-        for _ in range(limit):
-            following, wants_more = step(state)
-            if not isinstance(go_on, float):
-                following = tuple(_chosen(go_on, x, y) for x, y in zip(following, state, strict=True))
-                wants_more = choose(0.5, go_on, wants_more, 0.0)
-            state, count, go_on = following, count + go_on, wants_more
-        return state, count
+        return self.graph.iterate(step, state, limit)
 
     # NumPy calls these methods on the elements of object arrays: np.sin(q) works on both.
     def sin(self):
@@ -330,12 +436,36 @@ class Symbol(AbstractScalar):
         return self.graph.binary(Op.ATAN2, self, x)
 
 
-def _chosen(go_on, new: np.ndarray, old: np.ndarray) -> np.ndarray:
-    """new where go_on is 1, else old."""
-    out = np.empty(np.shape(new), dtype=object)
-    for index in np.ndindex(out.shape):
-        out[index] = choose(0.5, go_on, new[index], old[index])
-    return out
+@dataclass(frozen=True)
+class _Application:
+    """One application of a step, on placeholders."""
+
+    count: Symbol
+    counted: Symbol  # count + 1
+    carried: dict[int, Symbol]  # by element of the state
+    updated: list[Symbol | float]  # every element of the state
+    condition: Symbol | float
+
+
+def _elements(state: Sequence) -> list:
+    return [x for array in state for x in np.asarray(array, dtype=object).flat]
+
+
+def _packed(elements: list, shapes: list[tuple[int, ...]]) -> State:
+    """Arrays of these shapes, filled with the elements one after the other; of floats where they are numbers only."""
+    arrays, first = [], 0
+    for shape in shapes:
+        mine = elements[first : first + math.prod(shape)]
+        array = np.empty(shape, dtype=object if any(type(x) is Symbol for x in mine) else float)
+        array.flat = mine
+        arrays.append(array)
+        first += len(mine)
+    return tuple(arrays)
+
+
+def _same(x: Symbol | float, y: Symbol | float) -> bool:
+    """Whether two elements are known to be equal. (The sign of a zero is not told apart: no folding rule does.)"""
+    return x is y or (type(x) is not Symbol and type(y) is not Symbol and x == y)
 
 
 def _is_reciprocal(g: Graph, i: int, j: int) -> bool:

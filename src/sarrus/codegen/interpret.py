@@ -1,20 +1,25 @@
 """Run a tape in Python, on whatever scalars it is given.
 
 On float arrays of length B this evaluates a whole batch with one NumPy call per instruction: the reference
-for compiled kernels. On CasADi SX scalars it yields expressions for CasADi's own tools.
+for compiled kernels. On CasADi SX scalars it yields expressions for CasADi's own tools; these know no loops, so that
+every application of a loop's step is written out, up to its limit.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sarrus.codegen.graph import Op
+from sarrus.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from sarrus.codegen.tape import Tape
+    from sarrus.codegen.tape import Loop, Tape
+
+WRITTEN_OUT = 500_000  # instructions of a loop in CasADi's terms: about ten seconds
 
 _NUMPY = {
     Op.ADD: operator.add, Op.SUB: operator.sub, Op.MUL: operator.mul, Op.DIV: operator.truediv,
@@ -42,17 +47,47 @@ def _casadi_table() -> dict:
 def run(tape: Tape, inputs: list, symbolic: bool = False) -> list[list]:
     """Evaluate; `inputs[s][k]` is element k of input s. Returns one flat list of values per output."""
     table = _casadi_table() if symbolic else _NUMPY
-    values: list[Any] = []
+    values: list[Any] = [None] * len(tape)
     constants = tape.constants.tolist()
-    for op, (a, b, c) in zip(tape.op.tolist(), tape.arg.tolist(), strict=True):
-        if op == Op.CONST:
-            values.append(constants[a])
-        elif op == Op.INPUT:
-            values.append(inputs[a][b])
-        elif c >= 0:
-            values.append(table[op](values[a], values[b], values[c]))
-        elif b >= 0:
-            values.append(table[op](values[a], values[b]))
+    ops, args = tape.op.tolist(), tape.arg.tolist()
+
+    def run_straight(instructions: Iterable[int]) -> None:
+        for k in instructions:
+            op, (a, b, c) = ops[k], args[k]
+            if op == Op.CONST:
+                values[k] = constants[a]
+            elif op == Op.INPUT:
+                values[k] = inputs[a][b]
+            elif c >= 0:
+                values[k] = table[op](values[a], values[b], values[c])
+            elif b >= 0:
+                values[k] = table[op](values[a], values[b])
+            else:
+                values[k] = table[op](values[a])
+
+    def run_loop(loop: Loop) -> None:
+        for k in loop.carried:
+            values[k] = values[args[k][0]]
+        go_on: Any = 1.0  # where the state is not done
+        for application in range(loop.limit):
+            run_straight(range(loop.carried.stop, loop.stop))
+            updated = [values[u] for u in loop.updated]
+            more = table[Op.LESS](0.0, values[loop.condition])
+            if application:
+                updated = [table[Op.SELECT](go_on, x, values[k]) for k, x in zip(loop.carried, updated, strict=True)]
+                more = table[Op.SELECT](go_on, more, 0.0)
+            values[loop.start : loop.carried.stop], go_on = updated, more
+            if not symbolic and not np.any(go_on):
+                break
+
+    for start, stop, loop in tape.segments:
+        if loop is None:
+            run_straight(range(start, stop))
+        elif symbolic and loop.limit * (stop - start) > WRITTEN_OUT:
+            raise UnsupportedError(
+                f"CasADi has no loops: writing out {loop.limit} iterations of {stop - start} instructions each is too "
+                f"much (at most {WRITTEN_OUT:,} instructions). Give the method a smaller limit of iterations"
+            )
         else:
-            values.append(table[op](values[a]))
+            run_loop(loop)
     return [[values[k] for k in result.tolist()] for result in tape.results]

@@ -240,6 +240,8 @@ class Kernel:
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in count.by_kind.items() if n)
         stages = ", ".join(f"{stage} {n:,}" for stage, n in count.by_stage.items())
         origin = "loaded from the cache" if native.from_cache else "compiled"
+        limits = ", ".join(str(loop.limit) for loop in self.tape.loops)
+        again = f"  iterations {limits} at most, {count.per_iteration:,} operations each\n" if limits else ""
         takes = ", ".join(f"{p.name} {p.shape}" for p in self.tape.inputs)
         gives = ", ".join(f"{p.name} {p.shape}" for p in self.tape.outputs)
         return (
@@ -247,7 +249,7 @@ class Kernel:
             f"  takes      {takes}\n"
             f"  gives      {gives}\n"
             f"  operations {count.total:,}: {kinds}\n"
-            f"  stages     {stages}\n"
+            f"  stages     {stages}\n{again}"
             f"  code       {native.code_bytes:,} bytes, {native.lanes} {self.dtype} lanes and a scalar version, "
             f"{origin} in {native.compile_seconds:.3f} s\n"
             f"  hash       {self.source_hash[:16]}"

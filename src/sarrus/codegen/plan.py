@@ -1,8 +1,10 @@
 """From an ordered tape to steps of bounded size that pass values through a workspace.
 
-Two kinds of step. A `Chunk` is straight-line code: one native function. A `Table` is a native *loop* over many
-evaluations of one transcendental function, driven by a table of workspace slots: sines and cosines of all joint
-angles are a loop of fifty instructions instead of thousands, and their rare slow path does not cut straight-line code.
+A `Chunk` is straight-line code: one native function. A `Table` is a native *loop* over many evaluations of one
+transcendental function, driven by a table of workspace slots: sines and cosines of all joint angles are a loop of fifty
+instructions instead of thousands, and their rare slow path does not cut straight-line code. A loop of the tape is the
+steps from `Begin` to `Again`; its carried values live in slots of their own, which only these two write, so that the
+chunks between them are like all others.
 
 Workspace slots hold one scalar (of all lanes) each: first the inputs, then the outputs, then values that outlive their
 step, whose slots are used again as soon as they are dead.
@@ -16,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.tape import ARITY, Tape
+from sarrus.codegen.tape import ARITY, IDLE, Loop, Tape
 
 TRANSCENDENTAL = (Op.SIN, Op.COS, Op.ATAN2)
 
@@ -45,11 +47,30 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Begin:
+    """Carried values become their initial ones. The steps from the next one to `Again` are then repeated."""
+
+    loop: Loop
+    mask_slot: int = -1  # where it says which lanes still go on; -1: nobody asks, because all do until the limit
+
+
+@dataclass(frozen=True)
+class Again:
+    """Carried values become their updated ones where the loop goes on."""
+
+    loop: Loop
+    mask_slot: int = -1  # as that of `Begin`
+
+
+Step = Chunk | Table | Begin | Again
+
+
+@dataclass(frozen=True)
 class Plan:
     """What the emitter needs beside the tape."""
 
     tape: Tape
-    steps: list[Chunk | Table]
+    steps: list[Step]
     slot: list[int]  # per value: where it lives between steps; -1: nowhere
     stores: dict[int, list[int]]  # per value: every slot that it must reach (its own and the outputs')
     input_slot: list[int]  # per input port: its first slot
@@ -57,21 +78,30 @@ class Plan:
     slots: int
 
 
-def plan(tape: Tape, order: list[int], chunk_size: int) -> Plan:
-    """Cut `order` (instruction numbers without CONST and INPUT) into steps and give values their slots."""
-    steps = _steps(tape, order, chunk_size)
+def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
+    """Cut each segment's instructions, in the order given, into steps and give values their slots."""
+    steps: list[Step] = []
+    for (start, stop, loop), order in zip(tape.segments, orders, strict=True):
+        straight = _steps(tape, start, stop, order, chunk_size)
+        steps += straight if loop is None else [Begin(loop), *straight, Again(loop)]
+    direct = (*IDLE, *TRANSCENDENTAL)
+    copies = sorted({k for result in tape.results for k in result.tolist() if tape.op[k] in direct})
+    if copies:
+        steps.append(Chunk([], copies))
     return _with_slots(tape, steps)
 
 
-def _steps(tape: Tape, order: list[int], chunk_size: int) -> list[Chunk | Table]:
+def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table]:
+    """The steps of the instructions start .. stop - 1. What they use from before is there already."""
     op, arg, arity = tape.op.tolist(), tape.arg.tolist(), ARITY[tape.op].tolist()
     level = [0] * len(op)  # transcendental functions on the longest way to this value
-    for k in range(len(op)):
-        level[k] = max((level[arg[k][c]] for c in range(arity[k])), default=0) + (op[k] in TRANSCENDENTAL)
+    for k in range(start, stop):
+        if op[k] not in IDLE:
+            level[k] = max((level[arg[k][c]] for c in range(arity[k])), default=0) + (op[k] in TRANSCENDENTAL)
     # The phase of an instruction: before which level of transcendental functions it must be done.
     last = max(level, default=0)
     phase = [last] * len(op)
-    for k in range(len(op) - 1, -1, -1):
+    for k in range(stop - 1, start - 1, -1):
         mine = level[k] - 1 if op[k] in TRANSCENDENTAL else phase[k]
         for c in range(arity[k]):
             phase[arg[k][c]] = min(phase[arg[k][c]], mine)
@@ -92,10 +122,6 @@ def _steps(tape: Tape, order: list[int], chunk_size: int) -> list[Chunk | Table]
         count = max(1, -(-len(instructions) // chunk_size))
         cuts = [len(instructions) * i // count for i in range(count + 1)]
         steps += [Chunk(instructions[a:b]) for a, b in pairwise(cuts) if b > a]
-    direct = (Op.CONST, Op.INPUT, *TRANSCENDENTAL)
-    copies = sorted({k for result in tape.results for k in result.tolist() if op[k] in direct})
-    if copies:
-        steps.append(Chunk([], copies))
     return steps
 
 
@@ -113,7 +139,7 @@ def _tables(instructions: list[int], op: list[int], arg: list[list[int]]) -> lis
     return tables
 
 
-def _with_slots(tape: Tape, steps: list[Chunk | Table]) -> Plan:
+def _with_slots(tape: Tape, steps: list[Step]) -> Plan:
     op, arg, arity = tape.op.tolist(), tape.arg.tolist(), ARITY[tape.op].tolist()
     offsets = np.cumsum([0] + [p.size for p in tape.inputs] + [p.size for p in tape.outputs]).tolist()
     input_slot = offsets[: len(tape.inputs)]
@@ -122,12 +148,22 @@ def _with_slots(tape: Tape, steps: list[Chunk | Table]) -> Plan:
 
     born, last_use = [-1] * len(op), [-1] * len(op)
     in_table = [False] * len(op)
+    first = -1  # the step that begins the loop
     for s, step in enumerate(steps):
         if isinstance(step, Chunk):
             for k in step.instructions:
                 born[k] = s
                 for c in range(arity[k]):
                     last_use[arg[k][c]] = s
+        elif isinstance(step, Begin):
+            first = s
+            for k in step.loop.carried:
+                born[k], last_use[arg[k][0]] = s, s
+        elif isinstance(step, Again):
+            for k in (*step.loop.carried, *step.loop.updated, step.loop.condition):
+                last_use[k] = s
+            # What came into the loop is needed until it ends: its next application uses it again.
+            last_use = [s if first < u < s and b <= first else u for b, u in zip(born, last_use, strict=True)]
         else:
             for arguments, results in zip(step.arguments, step.results, strict=True):
                 for k in results:
@@ -148,9 +184,20 @@ def _with_slots(tape: Tape, steps: list[Chunk | Table]) -> Plan:
         elif k in stores and op[k] != Op.CONST:
             slot[k] = stores[k][0]
     free: list[int] = []
+    mask_slot = -1
     for s, step in enumerate(steps):
         if isinstance(step, Chunk):
             made = step.instructions + [k for k in step.copies if in_table[k]]
+        elif isinstance(step, Begin):
+            made = list(step.loop.carried)
+            if op[step.loop.condition] != Op.CONST:
+                mask_slot, top = top, top + 1
+            else:
+                mask_slot = -1
+            steps[s] = Begin(step.loop, mask_slot)
+        elif isinstance(step, Again):
+            made = []
+            steps[s] = Again(step.loop, mask_slot)
         else:
             made = [k for r in step.results for k in r if k >= 0]
         for k in made:

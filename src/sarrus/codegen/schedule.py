@@ -7,6 +7,8 @@ simulated on the way.
 The weight of waiting is small because the processor reorders by itself; it is not zero because it looks only about a
 hundred instructions ahead. Orders that spill less (depth first from the outputs: a third fewer stores) are no faster:
 their dependent instructions stand closer together.
+
+No instruction moves into a loop or out of it.
 """
 
 from __future__ import annotations
@@ -14,31 +16,38 @@ from __future__ import annotations
 import heapq
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.tape import ARITY, Tape
+from sarrus.codegen.tape import ARITY, IDLE, Tape
 
 WINDOW = 200  # how far ahead of the oldest instruction not yet placed another may be taken
 REGISTERS = 14
 STALL = 0.03  # the cost of one instruction's wait, in reloads
 ISSUE = 1.5  # instructions per cycle, to count latencies in instructions
-LATENCY = {Op.ADD: 3.0, Op.SUB: 3.0, Op.DIV: 13.0, Op.SQRT: 20.0}  # cycles; 4 for all others
+LATENCY: dict[int, float] = {Op.ADD: 3.0, Op.SUB: 3.0, Op.DIV: 13.0, Op.SQRT: 20.0}  # cycles; 4 for all others
 CANDIDATES = 64  # of the ready ones, how many are looked at: it keeps the time linear
 
 
-def schedule(tape: Tape) -> list[int]:
-    """Instruction numbers (without constants and inputs) in an order that keeps values in registers."""
+def schedule(tape: Tape) -> list[list[int]]:
+    """Per segment of the tape: the instructions that compute, in an order that keeps values in registers."""
     op, arg, arity = tape.op.tolist(), tape.arg.tolist(), ARITY[tape.op].tolist()
-    base = [k for k in range(len(op)) if op[k] not in (Op.CONST, Op.INPUT)]
     operands = [tuple({a for a in arg[k][: arity[k]] if op[a] != Op.CONST}) for k in range(len(op))]
+    orders = []
+    for start, stop, _ in tape.segments:
+        base = [k for k in range(start, stop) if op[k] not in IDLE]
+        orders.append(_ordered(base, op, operands))
+    return orders
+
+
+def _ordered(base: list[int], op: list[int], operands: list[tuple[int, ...]]) -> list[int]:
+    position = {k: i for i, k in enumerate(base)}
     users: list[list[int]] = [[] for _ in op]
     missing = [0] * len(op)
     for k in base:
         for a in operands[k]:
             users[a].append(k)
-            missing[k] += op[a] != Op.INPUT
+            missing[k] += a in position
     uses_left = [len(u) for u in users]
     next_user = [0] * len(op)  # per value: how many of its users, in base order, are known to be done
 
-    position = {k: i for i, k in enumerate(base)}
     waiting = [position[k] for k in base if missing[k] == 0]  # ready, but perhaps too far ahead
     heapq.heapify(waiting)
     candidates: list[int] = []

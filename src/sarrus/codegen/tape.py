@@ -1,4 +1,4 @@
-"""The tape: a traced algorithm as straight-line code, and what can be said about it.
+"""The tape: a traced algorithm as straight-line code, loops around parts of it, and what can be said about it.
 
 A `Tape` is immutable data. Instruction k applies `op[k]` to earlier values:
 
@@ -11,8 +11,12 @@ A `Tape` is immutable data. Instruction k applies `op[k]` to earlier values:
 | COPYSIGN LESS ATAN2        | of values `arg[k, 0]`, `arg[k, 1]`                |
 | SELECT                     | value `arg[k, 1]` where `arg[k, 0]` != 0, else `arg[k, 2]` |
 | FMA, FNMA, FMS             | `a b + c`, `c - a b`, `a b - c`, rounded once     |
+| CARRIED                    | value `arg[k, 0]` when its loop begins, then what the loop makes of it |
 
 Outputs are lists of instruction numbers, row-major, one number per element.
+
+A `Loop` repeats a range of instructions, which begins with its CARRIED ones. Instructions after a loop may use what is
+before it and its carried values, which are final then; nothing else of it. Loops do not nest.
 """
 
 from __future__ import annotations
@@ -21,12 +25,14 @@ import hashlib
 import io
 import itertools
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
 from functools import cached_property
 
 import numpy as np
 
 from sarrus.codegen.graph import Graph, Op
+from sarrus.errors import UnsupportedError
 
 _KIND = {
     Op.ADD: "add", Op.SUB: "add", Op.NEG: "add", Op.MUL: "mul", Op.DIV: "div", Op.SQRT: "sqrt",
@@ -34,8 +40,9 @@ _KIND = {
     Op.ABS: "compare", Op.MIN: "compare", Op.MAX: "compare", Op.COPYSIGN: "compare",
     Op.LESS: "compare", Op.SELECT: "compare",
 }  # fmt: skip
+IDLE = (Op.CONST, Op.INPUT, Op.CARRIED)  # they compute nothing
 ARITY = np.zeros(len(Op), dtype=np.int8)
-ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS]] = 1
+ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS, Op.CARRIED]] = 1
 ARITY[[Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.ATAN2]] = 2
 ARITY[[Op.SELECT, Op.FMA, Op.FNMA, Op.FMS]] = 3
 
@@ -45,12 +52,18 @@ class OpCount:
     """Exact operation counts of a traced algorithm, after common-subexpression elimination.
 
     `by_kind` has add (with subtractions and negations), mul, div, sqrt, trig (a sine or a cosine is one) and,
-    where an algorithm branches, compare. A fused multiply-add counts as its two operations.
+    where an algorithm branches, compare. A fused multiply-add counts as its two operations. How often an iteration runs
+    depends on the state, so its step is counted once, and `per_iteration` says how much of the total that is.
     """
 
     total: int
     by_kind: dict[str, int]
     by_stage: dict[str, int]
+    per_iteration: int = 0
+
+    def after(self, iterations: float) -> float:
+        """Operations of a state for which every iteration applies its step so often (a mean may be a fraction)."""
+        return self.total + (iterations - 1) * self.per_iteration
 
 
 @dataclass(frozen=True)
@@ -65,9 +78,29 @@ class Port:
         return int(np.prod(self.shape, dtype=int))
 
 
+@dataclass(frozen=True)
+class Loop:
+    """Instructions start .. stop - 1, the first of which are CARRIED, applied at least once and at most `limit` times.
+
+    After each application every carried value becomes its updated one, all at once; a state goes on while its condition
+    is greater than 0 (not a number: it stops). In a batch, a state that has stopped keeps its carried values while the
+    others go on.
+    """
+
+    start: int
+    stop: int
+    updated: tuple[int, ...]  # value number j is that of instruction start + j in the next application
+    condition: int  # value, perhaps from before the loop
+    limit: int  # at least 1
+
+    @property
+    def carried(self) -> range:
+        return range(self.start, self.start + len(self.updated))
+
+
 @dataclass(frozen=True, eq=False)
 class Tape:
-    """Straight-line code with named inputs and outputs. See the module's table."""
+    """Straight-line code, with loops around parts of it, and named inputs and outputs. See the module's table."""
 
     op: np.ndarray  # (n,) uint8
     arg: np.ndarray  # (n, 3) int32, -1 where unused
@@ -76,9 +109,22 @@ class Tape:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     results: tuple[np.ndarray, ...]  # per output: (size,) int32 instruction numbers
+    loops: tuple[Loop, ...] = ()  # in order; they do not overlap
 
     def __len__(self) -> int:
         return len(self.op)
+
+    @property
+    def segments(self) -> Iterator[tuple[int, int, Loop | None]]:
+        """The tape in pieces (start, stop, loop): straight-line code, a loop, straight-line code ...; none is empty."""
+        end = 0
+        for loop in self.loops:
+            if loop.start > end:
+                yield end, loop.start, None
+            yield loop.start, loop.stop, loop
+            end = loop.stop
+        if end < len(self):
+            yield end, len(self), None
 
     @cached_property
     def digest(self) -> str:
@@ -87,6 +133,8 @@ class Tape:
         h.update(repr((self.inputs, self.outputs)).encode())
         for a in (self.op, self.arg, self.constants, *self.results):
             h.update(np.ascontiguousarray(a).tobytes())
+        if self.loops:
+            h.update(repr(self.loops).encode())
         return h.hexdigest()
 
     def to_bytes(self) -> bytes:
@@ -97,6 +145,7 @@ class Tape:
             "inputs": [(p.name, p.shape) for p in self.inputs],
             "outputs": [(p.name, p.shape) for p in self.outputs],
             "stages": stages,
+            "loops": [astuple(loop) for loop in self.loops],
         }
         file = io.BytesIO()
         np.savez(
@@ -119,21 +168,25 @@ class Tape:
                 op=file["op"], arg=file["arg"], stage=tuple(stages[k] for k in file["stage"].tolist()),
                 constants=file["constants"], inputs=inputs, outputs=outputs,
                 results=tuple(results[a:b] for a, b in itertools.pairwise(ends)),
+                loops=tuple(Loop(start, stop, tuple(updated), *rest) for start, stop, updated, *rest in head["loops"]),
             )  # fmt: skip
 
     @cached_property
     def op_count(self) -> OpCount:
         by_kind: dict[str, int] = {"add": 0, "mul": 0, "div": 0, "sqrt": 0, "trig": 0}
         by_stage: dict[str, int] = {}
-        for op, stage in zip(self.op.tolist(), self.stage, strict=True):
-            if op in (Op.CONST, Op.INPUT):
+        repeated = {k for loop in self.loops for k in range(loop.start, loop.stop)}
+        per_iteration = 0
+        for k, (op, stage) in enumerate(zip(self.op.tolist(), self.stage, strict=True)):
+            if op in IDLE:
                 continue
             kinds = ("mul", "add") if op in (Op.FMA, Op.FNMA, Op.FMS) else (_KIND[Op(op)],)
             for kind in kinds:
                 by_kind[kind] = by_kind.get(kind, 0) + 1
                 by_stage[stage] = by_stage.get(stage, 0) + 1
-        return OpCount(sum(by_kind.values()), by_kind, by_stage)
-
+            if k in repeated:
+                per_iteration += len(kinds)
+        return OpCount(sum(by_kind.values()), by_kind, by_stage, per_iteration)
 
 
 def tape_of(
@@ -151,8 +204,11 @@ def tape_of(
 
     op = np.array(graph.op, dtype=np.uint8)
     arg = np.array([graph.a, graph.b, graph.c], dtype=np.int32).T.reshape(-1, 3)
-    needed = _reachable(op, arg, np.concatenate(roots) if roots else np.zeros(0, int))
+    segment = np.array(graph.segment, dtype=np.int64)
+    needed = _needed(graph, op, arg, np.concatenate(roots) if roots else np.zeros(0, int))
     kept = np.flatnonzero(needed)
+    kept = kept[np.argsort(segment[kept], kind="stable")]
+    segment = segment[kept]
     new_number = np.full(len(op), -1, dtype=np.int32)
     new_number[kept] = np.arange(len(kept), dtype=np.int32)
 
@@ -163,6 +219,9 @@ def tape_of(
     for column in range(3):
         is_value = ARITY[op] > column
         arg[is_value, column] = new_number[arg[is_value, column]]
+    results = tuple(new_number[r] for r in roots)
+    loops = _loops(graph, op, segment, new_number)
+    _check_scopes(op, arg, segment, results, loops)
     return Tape(
         op=op,
         arg=arg,
@@ -170,18 +229,59 @@ def tape_of(
         constants=constants,
         inputs=inputs,
         outputs=tuple(ports),
-        results=tuple(new_number[r] for r in roots),
+        results=results,
+        loops=loops,
     )
 
 
-def _reachable(op: np.ndarray, arg: np.ndarray, roots: np.ndarray) -> np.ndarray:
-    needed = np.zeros(len(op), dtype=bool)
-    needed[roots] = True
-    arity = ARITY[op].tolist()
-    args = arg.tolist()
-    flags = needed.tolist()
-    for k in range(len(flags) - 1, -1, -1):
-        if flags[k]:
-            for column in range(arity[k]):
-                flags[args[k][column]] = True
+_LEAK = "a value computed inside the step of an iteration is used outside of it: return it as part of the state instead"
+
+
+def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """Per node: whether the roots depend on it. A carried value depends on its update and on its loop's condition."""
+    behind: dict[int, tuple[int, int]] = {}
+    for loop in graph.loops:
+        behind |= {k: (updated, loop.condition) for k, updated in zip(loop.carried, loop.updated, strict=True)}
+    args = [row[:count] for row, count in zip(arg.tolist(), ARITY[op].tolist(), strict=True)]
+    is_carried = (op == Op.CARRIED).tolist()
+    flags = [False] * len(op)
+    waiting = roots.tolist()
+    while waiting:
+        k = waiting.pop()
+        if not flags[k]:
+            flags[k] = True
+            waiting += args[k]
+            if is_carried[k]:
+                if k not in behind:  # of an attempt that was given up
+                    raise UnsupportedError(_LEAK)
+                waiting += behind[k]
     return np.array(flags, dtype=bool)
+
+
+def _loops(graph: Graph, op: np.ndarray, segment: np.ndarray, number: np.ndarray) -> tuple[Loop, ...]:
+    """The loops of which something is needed, in the numbers of the tape."""
+    loops = []
+    for loop in graph.loops:
+        updated = [new for k, new in zip(loop.carried, number[loop.updated].tolist(), strict=True) if number[k] >= 0]
+        if updated:
+            mine = graph.segment[loop.carried[0]]
+            start, stop = np.searchsorted(segment, [mine, mine + 1]).tolist()
+            loops.append(Loop(start, stop, tuple(updated), int(number[loop.condition]), loop.limit))
+    return tuple(loops)
+
+
+def _check_scopes(
+    op: np.ndarray, arg: np.ndarray, segment: np.ndarray, results: tuple[np.ndarray, ...], loops: tuple[Loop, ...]
+) -> None:
+    """Nothing inside a loop may be used outside of it, but for its carried values."""
+    inner = (segment % 2 == 1) & (op != Op.CARRIED)
+    if not inner.any():
+        return
+    used = [(k, -1) for result in results for k in result.tolist()]
+    for loop in loops:
+        used += [(k, segment[loop.start]) for k in (*loop.updated, loop.condition)]
+    for column in range(3):
+        users = np.flatnonzero(ARITY[op] > column)
+        used += zip(arg[users, column].tolist(), segment[users].tolist(), strict=True)
+    if any(inner[k] and segment[k] != place for k, place in used):
+        raise UnsupportedError(_LEAK)

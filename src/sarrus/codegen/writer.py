@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -51,6 +51,25 @@ class Writer:
         self._lines[phi] = f" {index} = phi i64 [0, %{before}], [{following}, %{self.block}]"
         self.do(f"br label %head{n}")
         self.label(f"end{n}")
+
+    def repeat(self, limit: int) -> Callable[[str], None]:
+        """Begin `do ... while go_on`, done `limit` times at most. The function returned ends it, given go_on."""
+        n = self._fresh()
+        before, index = self.block, f"%i{n}"
+        self.do(f"br label %again{n}")
+        self.label(f"again{n}")
+        phi = len(self._lines)
+        self.do("")
+
+        def end(go_on: str) -> None:
+            following = self.value(f"add i64 {index}, 1")
+            self._lines[phi] = f" {index} = phi i64 [0, %{before}], [{following}, %{self.block}]"
+            may = self.value(f"icmp ult i64 {following}, {limit}")
+            both = self.value(f"and i1 {may}, {go_on}")
+            self.do(f"br i1 {both}, label %again{n}, label %end{n}")
+            self.label(f"end{n}")
+
+        return end
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:

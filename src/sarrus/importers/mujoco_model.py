@@ -9,12 +9,14 @@ the frame that has the MuJoCo body's name is always where MuJoCo has that body.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sarrus.errors import MissingDependencyError
 from sarrus.importers.mujoco_constraints import add_constraints
+from sarrus.importers.mujoco_state import from_mujoco_state
 from sarrus.importers.names import first_free, free_name
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.model import WORLD_NAME, Model
@@ -82,7 +84,9 @@ class _Importer:
         sites = self._add_sites()
         add_constraints(self.mj, self.builder, self.bodies, self.joints, sites)
         self._report()
-        return self.builder.build(allow_ill_posed=True)
+        model = self.builder.build(allow_ill_posed=True)
+        home, _ = from_mujoco_state(model, self.mj.qpos0, np.zeros(model.nv))
+        return replace(model, home=home)
 
     def _name_everything(self) -> None:
         mj, kinds = self.mj, self.kinds

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+import numpy as np
+
 from sarrus.errors import NameClashError
 from sarrus.model.constraints import Constraint
 from sarrus.model.model import WORLD, WORLD_NAME, Body, Frame, Model, Placement, check_constraint_names
+from sarrus.model.state import neutral
+from sarrus.spatial.arrays import Array
 
 _NAMES = ("name", "frame", "frame_a", "frame_b", "driver")  # fields of constraints that hold one name
 _LISTS = ("ratios", "references", "coefficients")  # ... and those that hold (name, number) pairs
@@ -48,9 +52,16 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         frames=(*model.frames, *frames),
         constraints=(*model.constraints, *(_renamed(c, named) for c in other.constraints)),
         import_report=(*model.import_report, *other.import_report),
+        home=_joined_home(model, other),
     )
     check_constraint_names(joined)
     return joined
+
+
+def _joined_home(model: Model, other: Model) -> Array | None:
+    if model.home is None and other.home is None:
+        return None
+    return np.concatenate([neutral(part) if part.home is None else part.home for part in (model, other)])
 
 
 def _renamed(constraint: Constraint, named: Any) -> Constraint:

@@ -196,7 +196,8 @@ def loop(frame_a: str, frame_b: str, joint: str = "revolute", *, axis: Any = Non
          pitch: float = 0.0, name: str | None = None, stabilization: float | None = None) -> LoopClosure:  # fmt: skip
     """A joint between two frames of the tree, which closes a loop.
 
-    joint          revolute (5 rows), universal (4), prismatic (5), cylindrical (4), planar (3), helical (5); also weld, connect, spherical
+    joint          revolute (5 rows), universal (4), prismatic (5), cylindrical (4), planar (3), helical (5); also weld,
+                   connect, spherical
     axis           of the joint, in both frames (default z); a planar joint's is the normal of its plane
     second_axis    of a universal joint, in frame_b; default: one perpendicular to `axis`
     pitch          of a helical joint: metres per radian
@@ -226,7 +227,13 @@ def distance(frame_a: str, frame_b: str, length: float, *, name: str | None = No
         raise ModelError(f"distance of {pair}: the length is {length!r}: it must be finite and not negative")
     if length == 0.0:
         raise ModelError(f"distance of {pair}: the length is 0, where the rod has no direction. Use `connect`")
-    return Distance(name or f"distance_{frame_a}_{frame_b}", frame_a, frame_b, float(length), stabilization=_time(stabilization, pair))
+    return Distance(
+        name or f"distance_{frame_a}_{frame_b}",
+        frame_a,
+        frame_b,
+        float(length),
+        stabilization=_time(stabilization, pair),
+    )
 
 
 def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial: Any = (0.0,), *,
@@ -234,7 +241,8 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
              stabilization: float | None = None) -> Coupling:  # fmt: skip
     """A relation between joint coordinates, 1 row: sum of ratio * q = polynomial(q of the driver).
 
-    A gear 1:6 is `coupling({"rotor": 1.0, "link": -6.0})`; a mimic is `coupling({"b": 1.0}, driver="a", polynomial=(offset, ratio))`.
+    A gear 1:6 is `coupling({"rotor": 1.0, "link": -6.0})`; a mimic is
+    `coupling({"b": 1.0}, driver="a", polynomial=(offset, ratio))`.
 
     ratios      coefficient by joint name
     polynomial  coefficients of 1, x, x^2, ...; without a driver just the constant
@@ -250,9 +258,13 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
         raise ModelError(f"coupling of {', '.join(map(repr, ratios))}: every ratio is zero")
     coefficients = tuple(float(c) for c in np.atleast_1d(np.asarray(polynomial, dtype=float)))
     if not coefficients or not np.isfinite(coefficients).all():
-        raise ModelError(f"coupling of {joined!r}: the polynomial is {polynomial!r}: expected finite coefficients of 1, x, x^2, ...")
+        raise ModelError(
+            f"coupling of {joined!r}: the polynomial is {polynomial!r}: expected finite coefficients of 1, x, x^2, ..."
+        )
     if driver is None and any(coefficients[1:]):
-        raise ModelError(f"coupling of {joined!r}: a polynomial of degree {len(coefficients) - 1} needs a `driver` joint")
+        raise ModelError(
+            f"coupling of {joined!r}: a polynomial of degree {len(coefficients) - 1} needs a `driver` joint"
+        )
     return Coupling(
         name or f"coupling_{joined}", tuple((joint, float(x)) for joint, x in ratios.items()), driver, coefficients,
         tuple((joint, float(x)) for joint, x in (references or {}).items()), stabilization=_time(stabilization, joined),

@@ -113,9 +113,10 @@ class Model:
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     import_report: tuple[str, ...] = ()
     ill_posed: str = ""  # why accelerations are not defined, if a file was loaded in spite of that
+    home: Array | None = None  # (nq,) the configuration in which a file shows the robot; None: neutral
 
     def __post_init__(self) -> None:
-        _freeze(self.gravity)
+        _freeze(self.gravity, *([] if self.home is None else [self.home]))
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq {self.nq}, nv {self.nv}>"

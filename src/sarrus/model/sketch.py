@@ -28,7 +28,14 @@ class Sketch:
         self._origin: dict[str, Array] = {WORLD_NAME: np.zeros(3)}
 
     def rod(
-        self, name: str, parent: str, start: Any, end: Any, joint: str = "revolute", axis: Any = (0.0, 1.0, 0.0), **more: Any
+        self,
+        name: str,
+        parent: str,
+        start: Any,
+        end: Any,
+        joint: str = "revolute",
+        axis: Any = (0.0, 1.0, 0.0),
+        **more: Any,
     ) -> str:
         """A thin rod from `start`, where its joint is, to `end`."""
         start, end = np.array(start, float), np.array(end, float)
@@ -39,7 +46,9 @@ class Sketch:
         inertia = across * np.eye(3) + (along - across) * np.outer(u, u)
         return self.body(name, parent, start, joint, mass, 0.5 * (end - start), inertia, axis=axis, **more)
 
-    def box(self, name: str, parent: str, at: Any, sides: Sequence[float], mass: float, joint: str = "free", **more: Any) -> str:
+    def box(
+        self, name: str, parent: str, at: Any, sides: Sequence[float], mass: float, joint: str = "free", **more: Any
+    ) -> str:
         """A box with its joint in its middle."""
         squares = np.square(sides)
         inertia = np.diag(mass / 12.0 * (squares.sum() - squares))
@@ -60,8 +69,8 @@ class Sketch:
 
     def close(self, name: str, body_a: str, body_b: str, at: Any, joint: str, axis: Any = None) -> None:
         """Close a loop by a joint between two bodies, at a point."""
-        frames = [self.frame(f"{name}_{side}", body, at) for side, body in (("a", body_a), ("b", body_b))]
-        self.builder.add_constraint(loop(*frames, joint, axis=axis, name=name))
+        a, b = self.frame(f"{name}_a", body_a, at), self.frame(f"{name}_b", body_b, at)
+        self.builder.add_constraint(loop(a, b, joint, axis=axis, name=name))
 
     def build(self) -> Model:
         return self.builder.build()

@@ -1,4 +1,4 @@
-"""Mechanisms with closed loops. All numbers are made up, and plausible; every loop is closed at the neutral configuration."""
+"""Mechanisms with closed loops. All numbers are made up, and plausible; every loop is closed where q is neutral."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def four_bar(joint: str = "revolute") -> Model:
 
 
 def flat_four_bar(joint: str = "revolute") -> Model:
-    """A parallelogram four-bar folded flat: at the neutral configuration two assembly branches cross and rank is lost."""
+    """A parallelogram four-bar folded flat: where q is neutral two assembly branches cross and rank is lost."""
     return _four_bar("flat_four_bar", 0.0 * X, 0.2 * X, 0.6 * X, 0.4 * X, joint)
 
 
@@ -66,7 +66,8 @@ def five_bar(joint: str = "revolute") -> Model:
 def sarrus_linkage() -> Model:
     """The Sarrus linkage: two pairs of hinged plates at right angles let a platform move on a straight line, upwards.
 
-    Over-constrained: six hinges in space should not move (Gruebler: 6 - 6 = 0), these do. The 5 rows of its cut hinge have rank 4.
+    Over-constrained: six hinges in space should not move (Gruebler: 6 - 6 = 0), these do. The 5 rows of its cut hinge
+    have rank 4.
     """
     sketch = Sketch("sarrus_linkage")
     bottom, top, out = 0.0, 0.3, 0.25
@@ -89,7 +90,9 @@ def bennett(a: float = 0.3, twist_a: float = 0.6, twist_b: float = 1.1, angle: f
     angle: of the first hinge, at the neutral configuration
     """
     if not (0.0 < twist_a < np.pi and 0.0 < twist_b < np.pi) or np.isclose(twist_a, twist_b) or not a > 0.0:
-        raise ModelError(f"bennett: twists {twist_a!r}, {twist_b!r} must be different, between 0 and pi, and a {a!r} positive")
+        raise ModelError(
+            f"bennett: twists {twist_a!r}, {twist_b!r} must be different, between 0 and pi, and a {a!r} positive"
+        )
     b = a * np.sin(twist_b) / np.sin(twist_a)
     other = 2.0 * np.arctan2(np.sin(0.5 * (twist_b + twist_a)), np.sin(0.5 * (twist_b - twist_a)) * np.tan(0.5 * angle))
     links = [(angle, a, twist_a), (other, b, twist_b), (-angle, a, twist_a), (-other, b, twist_b)]  # Denavit-Hartenberg
@@ -108,7 +111,7 @@ def bennett(a: float = 0.3, twist_a: float = 0.6, twist_b: float = 1.1, angle: f
 
 
 def stewart() -> Model:
-    """A Stewart platform: a free plate on six legs (universal joint, slide, ball joint); 18 rows of rank 18, mobility 6."""
+    """A Stewart platform: a free plate on six legs (universal joint, slide, ball joint); 18 rows, mobility 6."""
     sketch = Sketch("stewart")
     top = 0.6
     sketch.box("platform", WORLD_NAME, top * Z, (0.4, 0.4, 0.03), 4.0)
@@ -127,7 +130,7 @@ def stewart() -> Model:
 
 
 def delta() -> Model:
-    """A delta robot: three motors, three parallelograms of two rods each, a plate that only translates; 18 rows, mobility 3."""
+    """A delta robot: three motors, three parallelograms of two rods, a plate that only translates; mobility 3."""
     sketch = Sketch("delta")
     plate = -0.45 * Z
     sketch.box("plate", WORLD_NAME, plate, (0.1, 0.1, 0.02), 0.3)
@@ -161,7 +164,7 @@ def cycle(n: int) -> Model:
 
 
 def chain_of_loops(m: int) -> Model:
-    """A floating chain of m loops of seven links (LCABA paper, Fig. 7): neighbours share a link, each is cut within a link by a weld."""
+    """A floating chain of m loops of seven links (LCABA paper, Fig. 7): neighbours share a link, a weld closes each."""
     _at_least(1, m=m)
     sketch = Sketch(f"chain_of_loops_{m}")
     width, height = 0.6, 0.15
@@ -169,7 +172,12 @@ def chain_of_loops(m: int) -> Model:
     for k in range(m):
         x = width * k * X
         above = [x + height * Z, x + 0.3 * X + 1.6 * height * Z + 0.07 * Y, x + width * X + height * Z]
-        below = [x - height * Z, x + 0.2 * X - 1.5 * height * Z - 0.05 * Y, x + 0.4 * X - 1.7 * height * Z, x + width * X - height * Z]
+        below = [
+            x - height * Z,
+            x + 0.2 * X - 1.5 * height * Z - 0.05 * Y,
+            x + 0.4 * X - 1.7 * height * Z,
+            x + width * X - height * Z,
+        ]
         over, under = root, root
         for j in range(2):
             over = sketch.rod(f"over_{k}_{j}", over, above[j], above[j + 1], axis=(X, Y)[j])
@@ -183,10 +191,10 @@ def chain_of_loops(m: int) -> Model:
 
 
 def coupled_loops(m: int) -> Model:
-    """A floating chain with m welds across its middle, shuffled (after the LCABA paper's Fig. 8): every loop shares joints with every other.
+    """A floating chain with m welds across its middle: every loop shares joints with every other (LCABA paper, Fig. 8).
 
-    Link 4 i on one side of the middle is welded to link 4 p(i) on the other, p a permutation without order: no order of elimination
-    keeps the links' neighbours few, and every method is cubic.
+    Link 4 i on one side of the middle is welded to link 4 p(i) on the other, p a permutation without order: no order of
+    elimination keeps the links' neighbours few, and every method is cubic.
     """
     _at_least(1, m=m)
     sketch = Sketch(f"coupled_loops_{m}")
@@ -226,7 +234,7 @@ def star_pairs(m: int, length: int = 4) -> Model:
                 axis = np.roll([X, Y, Z], b, axis=0)[(k + (sign < 0.0)) % 3]
                 parent = sketch.rod(f"{side}_{b}_{k}", parent, points[k], points[k + 1], axis=axis)
             ends.append(parent)
-        sketch.close(f"pair_{b}", *ends, tip, "weld")
+        sketch.close(f"pair_{b}", ends[0], ends[1], tip, "weld")
     return sketch.build()
 
 
@@ -236,7 +244,7 @@ def hand_cube() -> Model:
 
 
 def two_hands_cube() -> Model:
-    """Two such hands holding one cube from both sides: 38 freedoms, 24 rows (the sizes of the LCABA paper's Table II)."""
+    """Two such hands holding one cube from both sides: 38 freedoms, 24 rows (as in the LCABA paper's Table II)."""
     return _grasp("two_hands_cube", ("left", "right"))
 
 
@@ -251,9 +259,17 @@ def _grasp(name: str, hands: tuple[str, ...]) -> Model:
         for finger, (across, up) in fingers.items():
             sign = np.sign(up)
             root = palm + across * Y + up * Z
-            tip = middle - 0.01 * towards + 0.8 * across * Y + 0.5 * sign * side * Z  # on the cube's upper or lower face
+            tip = (
+                middle - 0.01 * towards + 0.8 * across * Y + 0.5 * sign * side * Z
+            )  # on the cube's upper or lower face
             knuckle = root + 0.01 * towards + 0.005 * sign * Z
-            points = [root, knuckle, knuckle + 0.055 * towards + 0.05 * sign * Z, tip - 0.035 * towards + 0.03 * sign * Z, tip]
+            points = [
+                root,
+                knuckle,
+                knuckle + 0.055 * towards + 0.05 * sign * Z,
+                tip - 0.035 * towards + 0.03 * sign * Z,
+                tip,
+            ]
             parent = WORLD_NAME
             for k, axis in enumerate((Z if finger != "thumb" else X, Y, Y, Y)):  # spread (or turn), then bend
                 parent = sketch.rod(f"{hand}_{finger}_{k}", parent, points[k], points[k + 1], axis=axis)

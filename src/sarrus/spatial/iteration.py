@@ -6,29 +6,49 @@ floats; a symbol records it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import AbstractScalar
+from sarrus.spatial.parameter import Parameter
 
 State = tuple[Array, ...]
 Step = Callable[[State], tuple[State, Scalar]]
 
 
 def iterate(step: Step, state: State, limit: int) -> tuple[State, Scalar]:
-    """Apply `step` at most `limit` times, and stop after the application that returns a second value of 0 (1: go on).
+    """Apply `step` at most `limit` times; go on after an application whose second value is greater than 0.
 
-    Returns the last state and how often the step was applied. Arrays keep their shapes.
+    Returns the last state and how often the step was applied. A second value that is not a number stops. Arrays keep
+    their shapes. The step must be pure: to record it, it is called on symbols, perhaps several times, and what it
+    computes leaves it only through the state.
     """
-    for array in state:
-        for x in np.asarray(array, dtype=object).flat:
-            if isinstance(x, AbstractScalar):
-                return x.iterate(step, state, limit)
     count = 0
     go_on: Scalar = 1.0
-    while count < limit and go_on != 0.0:
-        state, go_on = step(state)
-        count += 1
+    while count < limit and go_on > 0.0:
+        symbol = _symbol_in(state)
+        if symbol is None:
+            following, go_on = step(state)
+            symbol = _symbol_in((*following, go_on))  # numbers so far, but the step knows symbols
+            if symbol is None:
+                state = following
+                count += 1
+                continue
+        state, more = symbol.iterate(step, state, limit - count)
+        return state, count + more
     return state, float(count)
+
+
+def _symbol_in(arrays: Iterable[Array | Scalar]) -> AbstractScalar | None:
+    """A scalar that is not a number; one that can record before a model's bare parameter."""
+    found = None
+    for array in arrays:
+        if not isinstance(array, np.ndarray) or array.dtype == object:
+            for x in np.asarray(array, dtype=object).flat:
+                if isinstance(x, AbstractScalar):
+                    if not isinstance(x, Parameter):
+                        return x
+                    found = x
+    return found

@@ -1,0 +1,181 @@
+"""The quadratic form that LCABA minimizes, as links are eliminated (LCABA paper, eq. 23).
+
+Rows with a penalty couple the accelerations of links that are not parent and child. The paper keeps a 6x6 block H_ij
+per pair of such neighbours. That block has at most the rank of the rows which made it, so here it is kept as a
+product: a *port* c on a link j is
+
+    y_c = E_c a_j + e_c qdd_j          (the rows' share of link j; e_c for relations between joint coordinates)
+
+and a link i that is coupled with j has G_ci (m, 6) in place of H_ji = E_c^T G_ci. So a ball joint's coupling has
+three rows, a gear's one. Where a link's ports would have more than six rows, and where j is eliminated while link i
+is still coupled with c, the port is the link's whole acceleration, as in the paper.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.elimination_order import nodes_of
+from sarrus.algorithms.proximal import weighted_gram
+from sarrus.algorithms.rows import Rows
+from sarrus.model.tree import Tree
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import symmetric_product
+
+Matrix = Array | None  # None: zero
+
+
+class Port(NamedTuple):
+    """A linear image of a node's acceleration and of its joint's."""
+
+    node: int
+    E: Matrix  # (m, 6)
+    e: Matrix  # (m, n)
+
+    def image(self, a: Array, qdd: Array) -> Array:
+        parts = [M @ x for M, x in ((self.E, a), (self.e, qdd)) if M is not None]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+class Share(NamedTuple):
+    """One node's share of a constraint's rows: through a port, or directly on the node that is eliminated first."""
+
+    node: int
+    port: int | None
+    E: Matrix
+    e: Matrix
+
+
+class Form:
+    """The quadratic form (23) of the nodes that are left, in node accelerations a, joint accelerations and ports y."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.H = [node.inertia.matrix() for node in tree.nodes]
+        self.C: dict[int, Array] = {}  # (6, n) between a and qdd of one node
+        self.B: dict[int, Array] = {}  # (n, n) on qdd
+        self.ports: list[Port] = []
+        self.at: list[list[int]] = [[] for _ in tree.nodes]  # ports on a node that still count
+        self.G: dict[int, dict[int, Array]] = {}  # port, node: (m, 6)
+        self.g: dict[int, dict[int, Array]] = {}  # port, node: (m, n) on the node's qdd
+        self.W: dict[tuple[int, int], Array] = {}  # ports c <= d: (m_c, m_d)
+
+    def add_port(self, port: Port) -> int:
+        self.ports.append(port)
+        c = len(self.ports) - 1
+        self.at[port.node].append(c)
+        self.G[c], self.g[c] = {}, {}
+        return c
+
+    def partners(self, c: int) -> list[int]:
+        """Ports that port c is coupled with, itself included."""
+        return [key[0] if key[1] == c else key[1] for key in self.W if c in key]
+
+    def uncouple(self, c: int, d: int) -> Array:
+        """W_cd, which is then forgotten."""
+        return self.W.pop((c, d)) if c <= d else self.W.pop((d, c)).T
+
+    def couple(self, c: int, d: int, M: Array) -> None:
+        key, M = ((c, d), M) if c <= d else ((d, c), M.T)
+        self.W[key] = self.W[key] + M if key in self.W else M
+
+    def rows(self, r: Rows, mu: Array, rank: dict[int, int]) -> list[Share]:
+        """Add a constraint: eq. (25), multi-link rows included (36); those of one link only touch that (35)."""
+        for block in () if r.relation else r.blocks:
+            self.H[block.node] = self.H[block.node] + weighted_gram(block, mu)
+        for i, s in r.relation:
+            add_to(self.B, i, symmetric_product(s.T * mu, s))
+        matrices = {i: (None, s) for i, s in r.relation} if r.relation else {b.node: (b.K, None) for b in r.blocks}
+        first, *others = sorted(nodes_of(r), key=lambda i: rank[i])
+        E, e = matrices[first]
+        shares = [Share(first, None, E, e)]
+        for i in others:
+            c = self.add_port(Port(i, *matrices[i]))
+            shares.append(Share(i, c, *matrices[i]))
+            if E is not None:
+                self.G[c][first] = (E.T * mu).T
+            if e is not None:
+                self.g[c][first] = (e.T * mu).T
+        for one, other in combinations([share.port for share in shares if share.port is not None], 2):
+            self.couple(one, other, np.diag(mu))
+        return shares
+
+    def merge_ports(self, i: int) -> None:
+        """Where the ports on a node have more than six rows, its acceleration takes their place."""
+        found = {c: E for c in self.at[i] if (E := self.ports[c].E) is not None and self.ports[c].e is None}
+        if len(found) < 2 or sum(len(E) for E in found.values()) <= 6:
+            return
+        self.at[i] = [c for c in self.at[i] if c not in found]
+        whole = self.add_port(Port(i, np.eye(6), None))
+        for c, E in found.items():
+            for j, G in self.G.pop(c).items():
+                add_to(self.G[whole], j, E.T @ G)
+            for j, g in self.g.pop(c).items():
+                add_to(self.g[whole], j, E.T @ g)
+            for d in self.partners(c):
+                M = self.uncouple(c, d)
+                if d == c:
+                    self.H[i] = self.H[i] + symmetric_product(E.T @ M, E)
+                else:
+                    self.couple(whole, d, E.T @ M)
+
+    def fold_ports(self, i: int) -> None:
+        """Ports on a node that is to be eliminated become terms of its own; what was coupled with them gets a port."""
+        for c in self.at[i]:
+            _, E, e = self.ports[c]
+            W, G, g = self.W.pop((c, c), None), self.G[c].pop(i, None), self.g[c].pop(i, None)
+            if E is not None and G is not None:  # the parent was a neighbour: eq. (34)
+                A = E.T @ (G if W is None else G + 0.5 * (W @ E))
+                self.H[i] = self.H[i] + (A + A.T)
+            elif E is not None and W is not None:
+                self.H[i] = self.H[i] + symmetric_product(E.T @ W, E)
+            if e is not None and W is not None:
+                add_to(self.B, i, symmetric_product(e.T @ W, e))
+            if e is not None and g is not None:
+                add_to(self.B, i, e.T @ g + g.T @ e)
+            if E is not None and W is not None and e is not None:
+                add_to(self.C, i, E.T @ (W @ e))
+            if G is not None and e is not None:
+                add_to(self.C, i, G.T @ e)
+            if E is not None and g is not None:
+                add_to(self.C, i, E.T @ g)
+            for d in self.partners(c):
+                M = self.uncouple(d, c)
+                if E is not None:
+                    add_to(self.G[d], i, M @ E)
+                if e is not None:
+                    add_to(self.g[d], i, M @ e)
+            for j in sorted({*self.G[c], *self.g[c]}):
+                self.turn_port(c, i, j)
+
+    def turn_port(self, c: int, i: int, j: int) -> None:
+        """Node j was coupled with port c on node i, which is to be eliminated: i is now coupled with a port on j.
+
+        That is the acceleration of j, as in the paper: a port y = G a would be smaller, but scaled by mu in
+        directions that the eliminated links cannot move, and its products would lose digits by the square of mu.
+        """
+        _, E, e = self.ports[c]
+        G, g = self.G[c].pop(j, None), self.g[c].pop(j, None)
+        whole = self.whole_port(j) if G is not None else None
+        for port, M in ((whole, G), (self.add_port(Port(j, None, np.eye(g.shape[1]))) if g is not None else None, g)):
+            if port is None or M is None:
+                continue
+            if E is not None:
+                add_to(self.G[port], i, M.T @ E)
+            if e is not None:
+                add_to(self.g[port], i, M.T @ e)
+
+    def whole_port(self, i: int) -> int:
+        """The port on a node that is its acceleration."""
+        found = [c for c in self.at[i] if (E := self.ports[c].E) is not None and np.array_equal(E, np.eye(6))]
+        if found:
+            return found[0]
+        c = self.add_port(Port(i, np.eye(6), None))
+        self.merge_ports(i)
+        return self.whole_port(i) if c not in self.at[i] else c
+
+
+def add_to(table: dict[int, Array], key: int, M: Array) -> None:
+    table[key] = table[key] + M if key in table else M

@@ -1,0 +1,78 @@
+"""The Delassus matrix of constraints of every type: rows on several nodes and relations between joints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.all_rows import all_rows
+from sarrus.algorithms.propagators import Propagator
+from sarrus.algorithms.rows import Block, Rows
+from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
+from sarrus.model.constraints import LinkConstraint
+from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl_congruence
+from sarrus.spatial.stages import stage
+
+
+def has_loops(model: Model) -> bool:
+    """Whether some active constraint is not of a link against the world."""
+    return not all(isinstance(c, LinkConstraint) for c in model.active_constraints)
+
+
+def rows_at_rest(model: Model, q: Array, method: str) -> tuple[list[Kinematics], list[Rows]]:
+    """The joints and the rows of every constraint, in the declared basis; their k is of no use."""
+    rest = np.zeros(model.nv)
+    joints = joint_kinematics(model.tree, q, rest)
+    motions = outward_motion(model.tree, joints)
+    rows = all_rows(model, joints, motions, q, rest, np.zeros(model.n_input_rows), method)
+    return joints, [_declared(r) for r in rows]
+
+
+def _declared(r: Rows) -> Rows:
+    if r.axes is None:
+        return r.declared()
+    turn = np.kron(np.eye(len(r.k) // 3), r.axes.T)
+    return r._replace(blocks=tuple(Block(b.node, turn @ b.K) for b in r.blocks), axes=None)
+
+
+def carry_rows(parts: list[Propagator], rows: list[Rows], dtype: np.dtype) -> Array:
+    """J M^-1 J^T by PV-OSIM's inward sweep; blocks of a constraint add up where its branches meet.
+
+        K' = (K - K S D^-1 U^T) X      L' = L + K S D^-1 S^T K^T
+
+    For a relation between joints, E on the joint's own acceleration is added to K S.
+    """
+    m = sum(len(r.k) for r in rows)
+    L = np.zeros((m, m), dtype=dtype)
+    K: list[dict[int, Array]] = [{} for _ in parts]  # row: (6,)
+    E: list[dict[int, Array]] = [{} for _ in parts]  # row: (n,)
+    start = 0
+    for r in rows:
+        for target, i, block in [(E, i, e) for i, e in r.relation] or [(K, b.node, b.K) for b in r.blocks]:
+            _add(target[i], dict(enumerate(block, start)))
+        start += len(r.k)
+    with stage("constraint rows"):
+        for i in range(len(parts) - 1, -1, -1):
+            part, N = parts[i], sorted({*K[i], *E[i]})
+            if not N:
+                continue
+            own = np.stack([E[i].get(x, np.zeros(part.node.m)) for x in N])
+            K_i = np.stack([K[i].get(x, np.zeros(6)) for x in N])
+            KS = K_i @ part.S + own
+            with stage("delassus"):
+                block = np.ix_(N, N)
+                L[block] = L[block] + ldl_congruence(part.D, KS.T)
+            if part.node.parent >= 0:
+                carried = K_i - KS @ part.UD.T
+                zero = list(part.node.zero_rows)
+                carried[:, zero] = -(own @ part.S.T)[:, zero]  # exactly, so that tracing sees it
+                moved = [part.X.apply_T(row) for row in carried]
+                _add(K[part.node.parent], dict(zip(N, moved, strict=True)))
+    return L
+
+
+def _add(target: dict[int, Array], rows: dict[int, Array]) -> None:
+    for x, row in rows.items():
+        target[x] = target[x] + row if x in target else row

@@ -1,0 +1,62 @@
+"""Constrained forward dynamics of a tree with redundant rows: Popov and Vereshchagin's solver in its proximal form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
+from sarrus.algorithms.loop_elimination import eliminate
+from sarrus.algorithms.loop_sweeps import Loads, inward, outward
+from sarrus.algorithms.proximal import INPUTS, iterations, joined, penalties, warm_start
+from sarrus.algorithms.registry import algorithm
+from sarrus.model.model import WORLD, Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl, ldl_solve
+
+
+@algorithm(
+    inputs=INPUTS,
+    outputs=None,
+    cost="O(n + m^2 d + m^3), then O(m^2) per iteration",
+    references=("sathya2025constrained", "sathya2024pv"),
+    supports=("link constraints", "redundant rows", "conflicting rows", "multi-dof joints"),
+    family="constrained dynamics",
+)
+def prox_pv(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    forces0: Array | None = None,
+    mu: float | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 10,
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics of a tree by proxPV: PV whose L has 1 / mu on its diagonal.
+
+    At the world L = J M^-1 J^T + 1 / mu, which is factored once; iterations only solve with it. The outward sweep comes
+    at the end. For the arguments see `lcaba`.
+    """
+    problem = pose_problem(model, q, v, k, external_forces, "prox_pv")
+    weights, lam0 = joined(penalties(model, mu)), joined(warm_start(problem, forces0))
+    desired = joined([r.k for r in problem.rows])
+    nodes, dtype = list(range(len(model.tree.nodes))), np.result_type(q, tau)
+    roots, damping = [WORLD] * len(problem.rows), (1.0 / weights).astype(dtype)
+    e = eliminate(model.tree, problem.joints, problem.rows, problem.spans, roots, damping, ldl)
+    start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})
+    loads = inward(e, nodes, start, tau)
+    lam = lam0
+    if len(lam0):
+        factor = e.closed[WORLD].factor
+        lam = ldl_solve(factor, loads.l)
+
+    def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
+        return ldl_solve(factor, r) / weights, ()
+
+    scale = desired @ desired + loads.l @ loads.l
+    end = iterations(step, lam0, (lam - lam0) / weights, (), weights, scale, tolerance, max_iterations)
+    qdd = outward(e, nodes, loads, end.lam, {})
+    lam, residual = ([x[span] for span in problem.spans] for x in (end.lam, end.residual))
+    return result_with_status(problem, joined([qdd[i] for i in nodes]), lam, residual, end.iterations, end.status)

@@ -1,0 +1,151 @@
+"""The command line: every command does what it says, `--json` parses, and what is wrong is one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import sarrus
+from sarrus.cli import main as command_line
+from tests.importers.shared_robots import shared_file
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(command_line.app, list(arguments))
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def fails(monkeypatch, capsys, *arguments: str) -> str:
+    """What the program itself, not just the app, says on standard error."""
+    monkeypatch.setattr(sys, "argv", ["sarrus", *arguments])
+    with pytest.raises(SystemExit) as left:
+        command_line.main()
+    assert left.value.code == 2
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+def test_help_and_version():
+    assert sarrus.__version__ in run("--version")
+    text = run("--help")
+    for command in ("info", "check", "bench", "codegen", "cache", "cite"):
+        assert command in text
+
+
+@pytest.mark.parametrize("robot", ["zoo:chain:3", "zoo:four_bar", "zoo:chain_welded_tip:3", "zoo:sarrus_linkage"])
+def test_info(robot):
+    assert "operation counts" in run("info", robot)
+
+
+def test_info_says_which_methods_refuse_loops():
+    text = run("info", "zoo:four_bar")
+    assert "coupler_rocker" in text
+    assert "not for this robot" in text
+
+
+def test_info_as_json():
+    found = json.loads(run("info", "zoo:four_bar", "--json"))
+    assert (found["nb"], found["nv"]) == (3, 3)
+    assert found["constraints"][0]["kind"] == "loop closed by revolute"
+    assert found["op_counts"]["aba"]["total"] > 0
+    assert "pv" in found["not_supported"]
+
+
+def test_check():
+    text = run("check", "zoo:sarrus_linkage")
+    for words in ("5 rows, rank 4", "mobility 1", "platform_hinge", "1 row can be dropped", "suggested mu"):
+        assert words in text
+
+
+def test_check_as_json():
+    found = json.loads(run("check", "zoo:four_bar", "--q", "0.1, -0.1 0.2", "--json"))
+    assert (found["rows"], found["rank"], found["mobility"]) == (5, 2, 1)
+    assert found["projected"]
+    assert found["redundant"] == {"coupler_rocker": 3}
+
+
+def test_check_has_an_exit_code_for_loops_that_cannot_close(tmp_path):
+    """A URDF+ loop between points that never meet."""
+    moments = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
+    link = f'<link name="{{}}"><inertial><mass value="1"/>{moments}</inertial></link>'
+    file = tmp_path / "open.urdf"
+    file.write_text(
+        f"""<robot name="open">{link.format("base")}{link.format("arm")}
+        <joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint>
+        <loop name="far" type="revolute"><predecessor link="base"><origin xyz="9 0 0"/></predecessor>
+        <successor link="arm"><origin xyz="1 0 0"/></successor></loop></robot>"""
+    )
+    assert "none near by" in run("check", str(file), code=1)
+
+
+def test_check_cassie_names_the_redundant_rods():
+    text = run("check", str(shared_file("cassie/cassie.xml")))
+    assert "12 rows, rank 10" in text
+    assert "left-plantar-rod - left-foot" in text
+    assert "right-plantar-rod - right-foot" in text
+
+
+def test_check_a_urdf_with_its_yaml():
+    folder = shared_file("parallel_robots/5bar_linkage_iso3d")
+    text = run("check", str(folder / "robot.urdf"), "--extended", str(folder / "robot.yaml"))
+    assert "3 rows, rank 3" in text
+    assert "found by projection" in text
+
+
+def test_bench():
+    found = json.loads(run("bench", "zoo:chain:2", "--method", "rnea", "--batch", "8", "--rounds", "1", "--json"))
+    assert found["method"] == "rnea"
+    assert all(row["us_per_state"] > 0.0 for row in found["rows"])
+
+
+def test_bench_in_words():
+    assert "Sarrus" in run("bench", "zoo:chain:2", "--batch", "8", "--rounds", "1")
+
+
+def test_codegen(tmp_path):
+    text = run("codegen", "zoo:chain:2", "--method", "aba", "--output", str(tmp_path))
+    assert "operations" in text
+    assert {file.suffix for file in tmp_path.iterdir() if file.is_file()} == {".c", ".h"}
+
+
+def test_cache():
+    sarrus.compile(sarrus.zoo.chain(2), "crba")
+    assert "directory" in run("cache", "info")
+    assert json.loads(run("cache", "info", "--json"))["files"] >= 1
+    assert "removed" in run("cache", "clear")
+    assert json.loads(run("cache", "info", "--json"))["files"] == 0
+
+
+def test_cite():
+    assert "@" in run("cite", "pv", "efpa")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["info", "nowhere.urdf"], "nowhere.urdf"),
+        (["info", "zoo:dragon"], "Valid: .*four_bar"),
+        (["info", "zoo:chain:x"], "takes"),
+        (["check", "zoo:four_bar", "--q", "1,2"], "expected shape"),
+        (["check", "zoo:four_bar", "--q", "a b c"], "3 numbers"),
+        (["bench", "zoo:chain:2", "--method", "magic"], "Valid: .*aba"),
+        (["codegen", "zoo:chain:2", "--method", "magic"], "Valid"),
+        (["cite", "magic"], "Valid"),
+    ],
+)
+def test_errors_are_words_and_exit_code_2(monkeypatch, capsys, arguments, words):
+    said = fails(monkeypatch, capsys, *arguments)
+    assert "error:" in said
+    assert re.search(words, said.replace("\n", " "))
