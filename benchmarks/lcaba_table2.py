@@ -2,8 +2,9 @@
 
     python -m benchmarks.lcaba_table2 [--json] [--quick]
 
-Operation counts are exact. Times are medians of interleaved rounds on one thread, after every method was validated against
-the others; Pinocchio's `lcaba` and `constraintDynamics` solve the same problem where it can load the robot (Digit, Cassie).
+Operation counts are exact. Times are medians of interleaved rounds on one thread, after every method was validated
+against the others; Pinocchio's `lcaba` and `constraintDynamics` solve the same problem where it can load the robot
+(Digit, Cassie).
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The systems of Table II of the LCABA paper: hands, humanoid and Digit holding cubes, standing, with their leg loops."""
+"""The systems of Table II of the LCABA paper: hands, humanoid and Digit holding cubes, standing, with their leg
+loops."""
 
 from __future__ import annotations
 

@@ -13,6 +13,8 @@ from tests.oracles.constrained import kkt, solve_hard, solve_soft
 
 METHODS = {name: entry for name, entry in sarrus.methods().items() if name != "aba"}
 HARD = [name for name, entry in METHODS.items() if "soft" not in entry.supports]
+# These iterate until the residual is below a tolerance, so their accelerations are good to 1e-8 and not to rounding.
+PROXIMAL = [name for name in HARD if "redundant rows" in METHODS[name].supports]
 SOFT = [name for name, entry in METHODS.items() if "soft" in entry.supports]
 rng = np.random.default_rng(11)
 
@@ -73,14 +75,16 @@ def test_hard_methods_solve_the_dense_problem(method, mechanism):
     model = MECHANISMS[mechanism]
     for seed in range(3):
         q, v, tau = state_of(model, seed)
-        result = sarrus.forward_dynamics(model, q, v, tau, method=method)
+        options = {"tolerance": 1e-10} if method in PROXIMAL else {}
+        result = sarrus.forward_dynamics(model, q, v, tau, method=method, **options)
         problem = kkt(model, q, v)
         qdd, f = solve_hard(problem, tau)
         # The forces' accuracy is that of solving with the Delassus matrix.
         condition = np.linalg.cond(problem.J @ np.linalg.solve(problem.M, problem.J.T))
-        tolerance = max(1e-9, 1e-14 * condition)
+        tolerance = max(1e-8 if method in PROXIMAL else 1e-9, 1e-14 * condition)
         assert relative_error(result.qdd, qdd) < tolerance
-        assert relative_error(result.forces, f) < tolerance
+        # Where iterations end, the constraint inertia still multiplies the residual that is left.
+        assert relative_error(result.forces, f) < (max(1e-7, tolerance) if method in PROXIMAL else tolerance)
         assert np.abs(result.residual).max() < 1e-9 * max(1.0, np.abs(qdd).max()) + tolerance
         assert result.status == 0.0
 
@@ -177,7 +181,7 @@ def test_conflicting_rows_are_reported(method):
     )
     result = sarrus.forward_dynamics(model, *state_of(model), method=method)
     assert all(np.isfinite(x).all() for x in result)
-    assert result.status == 1.0
+    assert result.status == (2.0 if method in PROXIMAL else 1.0)  # these say more: the answer is the least-squares one
 
 
 @pytest.mark.parametrize("method", HARD)
@@ -195,7 +199,7 @@ def test_a_singular_configuration_is_never_silent(method):
         result = sarrus.forward_dynamics(model, q, np.zeros(3), np.zeros(3), method=method)
         assert all(np.isfinite(x).all() for x in result)
         met = np.abs(result.residual).max() < 1e-6
-        assert met or result.status == 1.0
+        assert met or result.status != 0.0
 
 
 def test_op_counts_order_as_in_the_paper():

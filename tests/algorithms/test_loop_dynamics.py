@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.algorithms.proximal import penalties
+from sarrus.algorithms.penalty import penalties
 from sarrus.errors import UnsupportedError
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import CLOSURES

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms import link_elimination as links
+from sarrus.algorithms import link_sweeps as sweeps
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result_with_status
 from sarrus.algorithms.elimination_order import minimum_degree, nodes_of, support
-from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, penalties, scale_of, warm_start
+from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, scale_of, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -40,7 +42,7 @@ def lcaba(
     fewest neighbours first. Each iteration then repeats two sweeps over the links that carry constraints.
 
     forces0         forces of the last call, to start from (warm start)
-    mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`proximal.default_mu`)
+    mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`penalty.default_mu`)
     tolerance       of the residual and of its change, relative to the accelerations that the rows see, and absolute
     max_iterations  solves, the first included
     """
@@ -70,23 +72,23 @@ def augmented_lagrangian(
 
     # First solve (Algorithm 1).
     with stage("inward"):
-        loads = links.Loads(dict(enumerate(problem.forces)), {i: tau[tree.nodes[i].v] for i in order}, {})
-        loads = links.row_loads(e, [m * r.k - x for r, m, x in zip(rows, weights, lam0, strict=True)], loads)
-        z = links.inward(e, order, loads)
+        loads = sweeps.Loads(dict(enumerate(problem.forces)), {i: tau[tree.nodes[i].v] for i in order}, {})
+        loads = sweeps.row_loads(e, [m * r.k - x for r, m, x in zip(rows, weights, lam0, strict=True)], loads)
+        z = sweeps.inward(e, order, loads)
     a: dict[int, Array] = {}
     y: dict[int, Array] = {}
     with stage("outward acceleration"):
-        qdd = links.outward(e, inner, z, a, y)
-        residual = joined([x - r.k for x, r in zip(links.images(e, a, qdd, y), rows, strict=True)])
+        qdd = sweeps.outward(e, inner, z, a, y)
+        residual = joined([x - r.k for x, r in zip(sweeps.images(e, a, qdd, y), rows, strict=True)])
 
     # Reduced sweeps (Algorithm 2): only the change, only where constraints act.
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
         more = [-(m * r[span]) for m, span in zip(weights, problem.spans, strict=True)]
-        dz = links.inward(e, inner, links.row_loads(e, more, links.Loads({}, {}, {})))
+        dz = sweeps.inward(e, inner, sweeps.row_loads(e, more, sweeps.Loads({}, {}, {})))
         da: dict[int, Array] = {}
         dy: dict[int, Array] = {}
-        dqdd = links.outward(e, inner, dz, da, dy)
-        return r + joined(links.images(e, da, dqdd, dy)), tuple(dqdd[i] for i in inner)
+        dqdd = sweeps.outward(e, inner, dz, da, dy)
+        return r + joined(sweeps.images(e, da, dqdd, dy)), tuple(dqdd[i] for i in inner)
 
     end = iterations(
         step,
@@ -107,7 +109,7 @@ def augmented_lagrangian(
         for i in (i for i in reversed(inner) if i in carriers):
             node, X, S = tree.nodes[i], problem.joints[i].X, problem.joints[i].S
             a[i] = S @ qdd[i] if node.parent < 0 else X.apply(a[node.parent]) + S @ qdd[i]
-        qdd |= links.outward(e, outer, z, a, {})
+        qdd |= sweeps.outward(e, outer, z, a, {})
     parts = [end.lam[span] for span in problem.spans], [end.residual[span] for span in problem.spans]
     whole = np.concatenate([qdd[i] for i in range(len(tree.nodes))]) if qdd else np.zeros(0)
     return result_with_status(problem, whole, *parts, end.iterations, end.status)

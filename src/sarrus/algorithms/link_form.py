@@ -1,52 +1,21 @@
 """The quadratic form that LCABA minimizes, as links are eliminated (LCABA paper, eq. 23).
 
-Rows with a penalty couple the accelerations of links that are not parent and child. The paper keeps a 6x6 block H_ij
-per pair of such neighbours. That block has at most the rank of the rows which made it, so here it is kept as a
-product: a *port* c on a link j is
-
-    y_c = E_c a_j + e_c qdd_j          (the rows' share of link j; e_c for relations between joint coordinates)
-
-and a link i that is coupled with j has G_ci (m, 6) in place of H_ji = E_c^T G_ci. So a ball joint's coupling has
-three rows, a gear's one. Where a link's ports would have more than six rows, and where j is eliminated while link i
-is still coupled with c, the port is the link's whole acceleration, as in the paper.
+Rows with a penalty couple the accelerations of links that are not parent and child: through ports, see `ports.py`.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.algorithms.elimination_order import nodes_of
-from sarrus.algorithms.proximal import weighted_gram
+from sarrus.algorithms.penalty import weighted_gram
+from sarrus.algorithms.ports import Port, Share, add_to
 from sarrus.algorithms.rows import Rows
 from sarrus.model.tree import Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import symmetric_product
-
-Matrix = Array | None  # None: zero
-
-
-class Port(NamedTuple):
-    """A linear image of a node's acceleration and of its joint's."""
-
-    node: int
-    E: Matrix  # (m, 6)
-    e: Matrix  # (m, n)
-
-    def image(self, a: Array, qdd: Array) -> Array:
-        parts = [M @ x for M, x in ((self.E, a), (self.e, qdd)) if M is not None]
-        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
-
-
-class Share(NamedTuple):
-    """One node's share of a constraint's rows: through a port, or directly on the node that is eliminated first."""
-
-    node: int
-    port: int | None
-    E: Matrix
-    e: Matrix
 
 
 class Form:
@@ -151,15 +120,15 @@ class Form:
                 self.turn_port(c, i, j)
 
     def turn_port(self, c: int, i: int, j: int) -> None:
-        """Node j was coupled with port c on node i, which is to be eliminated: i is now coupled with a port on j.
+        """Node j was coupled with port c on node i, which is to be eliminated: i is now coupled with j's acceleration.
 
-        That is the acceleration of j, as in the paper: a port y = G a would be smaller, but scaled by mu in
-        directions that the eliminated links cannot move, and its products would lose digits by the square of mu.
+        A port y = G a would be smaller, but scaled by mu where links cannot move: it loses digits by mu's square.
         """
         _, E, e = self.ports[c]
         G, g = self.G[c].pop(j, None), self.g[c].pop(j, None)
         whole = self.whole_port(j) if G is not None else None
-        for port, M in ((whole, G), (self.add_port(Port(j, None, np.eye(g.shape[1]))) if g is not None else None, g)):
+        joint = self.add_port(Port(j, None, np.eye(g.shape[1]))) if g is not None else None
+        for port, M in ((whole, G), (joint, g)):
             if port is None or M is None:
                 continue
             if E is not None:
@@ -175,7 +144,3 @@ class Form:
         c = self.add_port(Port(i, np.eye(6), None))
         self.merge_ports(i)
         return self.whole_port(i) if c not in self.at[i] else c
-
-
-def add_to(table: dict[int, Array], key: int, M: Array) -> None:
-    table[key] = table[key] + M if key in table else M

@@ -8,7 +8,8 @@ from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_proble
 from sarrus.algorithms.loop_elimination import eliminate
 from sarrus.algorithms.loop_roots import early_roots
 from sarrus.algorithms.loop_sweeps import Loads, at_world, dual_scale, inward, outward
-from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, penalties, warm_start
+from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array

@@ -7,7 +7,8 @@ from sarrus.algorithms.crba import mass_matrix
 from sarrus.algorithms.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
 from sarrus.algorithms.loop_jacobian import loop_jacobian
 from sarrus.algorithms.loop_sweeps import dual_scale
-from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, penalties, warm_start
+from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
 from sarrus.model.model import Model

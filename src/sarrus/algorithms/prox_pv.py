@@ -6,8 +6,9 @@ import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
 from sarrus.algorithms.loop_elimination import eliminate
-from sarrus.algorithms.loop_sweeps import Loads, inward, outward
-from sarrus.algorithms.proximal import INPUTS, iterations, joined, penalties, warm_start
+from sarrus.algorithms.loop_sweeps import Loads, dual_scale, inward, outward
+from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.proximal import INPUTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import WORLD, Model
 from sarrus.spatial.arrays import Array
@@ -55,7 +56,7 @@ def prox_pv(
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
         return ldl_solve(factor, r) / weights, ()
 
-    scale = desired @ desired + loads.l @ loads.l
+    scale = dual_scale(desired, loads.l)
     end = iterations(step, lam0, (lam - lam0) / weights, (), weights, scale, tolerance, max_iterations)
     qdd = outward(e, nodes, loads, end.lam, {})
     lam, residual = ([x[span] for span in problem.spans] for x in (end.lam, end.residual))

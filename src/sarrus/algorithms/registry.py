@@ -81,8 +81,8 @@ _ALGORITHMS: dict[str, Algorithm] = {}
 _MODULES = (
     "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "rnea", "crba", "aba", "gravity_forces",
     "bias_forces", "energy", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure",
-    "pv", "pv_early", "pv_soft", "ltl", "ltl_soft", "prox_pv", "constrained_aba", "lcaba", "prox_ltl", "prox_bbo", "bbo",
-    "ltl_osim", "kjr", "efpa", "pv_osim", "pv_osim_fast", "pv_osimr",
+    "pv", "pv_early", "pv_soft", "ltl", "ltl_soft", "prox_pv", "constrained_aba", "lcaba", "prox_ltl", "prox_bbo",
+    "bbo", "ltl_osim", "kjr", "efpa", "pv_osim", "pv_osim_fast", "pv_osimr",
 )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ class AbstractScalar(ABC):
     @abstractmethod
     def choose_if_greater(self, bound: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         """`yes` where bound < self, else `no`."""
+
     @abstractmethod
     def iterate(self, step: Any, state: tuple, limit: int) -> tuple[tuple, Scalar]:
         """See `iteration.iterate`."""

@@ -1,0 +1,99 @@
+"""The penalty mu of the proximal methods, chosen from the mechanism."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from sarrus.algorithms.constrained import pose_problem
+from sarrus.algorithms.crba import mass_matrix
+from sarrus.algorithms.joint_space import ltdl, solve_transposed
+from sarrus.algorithms.loop_jacobian import loop_jacobian
+from sarrus.algorithms.rows import Block
+from sarrus.errors import UnsupportedError
+from sarrus.model.model import Model
+from sarrus.model.state import random_state
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import symmetric_product
+
+STIFFNESS = 1e6  # mu times a row's diagonal element of the Delassus matrix
+_SAMPLES = 3
+_IMMOBILE = 1e-9  # a row with so much less mobility than others of its kind has none: what is left is rounding
+_LEAST = 1e-3  # of the mobility of the whole robot as one lump: less is rounding, too
+_mu_of: WeakKeyDictionary[Model, list[Array]] = WeakKeyDictionary()
+
+
+def penalties(model: Model, mu: float | None) -> list[Array]:
+    """mu per row of every constraint: the given one, or `default_mu`."""
+    if mu is not None:
+        return [np.full(c.size, float(mu)) for c in model.active_constraints]
+    if model not in _mu_of:
+        _mu_of[model] = default_mu(model)
+    return _mu_of[model]
+
+
+def default_mu(model: Model) -> list[Array]:
+    """STIFFNESS / w: w is the mean diagonal element of J M^-1 J^T over the rows of one kind of a constraint.
+
+    The kinds are linear and angular rows: forces and moments have different units. w is that of the tree, a mean over
+    a few random configurations, and hence a constant of the mechanism: mu decides how fast the iterations converge,
+    not what they converge to. A row that nothing in the tree can move (w = 0, out of the plane of a planar mechanism)
+    takes the w of the others of its kind, or, where none moves, that of the whole robot as one lump.
+    """
+    if not model.is_numeric:
+        raise UnsupportedError(
+            f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
+        )
+    samples = [_mobility(model, random_state(model, seed)[0]) for seed in range(_SAMPLES)]
+    mobility = {key: float(np.mean([sample[key] for sample in samples])) for key in samples[0]}
+    lump = {"linear": 1.0 / float(model.mass or 1.0), "angular": 1.0 / (_rotational(model) or 1.0)}
+    usual = {
+        kind: max(_LEAST * lump[kind], *(w for (_, other), w in mobility.items() if other == kind))
+        for _, kind in mobility
+    }
+    mu = []
+    for number, kinds in enumerate(_kinds(model)):
+        w = [mobility[number, kind] for kind in kinds]
+        moves = [x > _IMMOBILE * usual[kind] for x, kind in zip(w, kinds, strict=True)]
+        chosen = [x if yes else usual[kind] for x, yes, kind in zip(w, moves, kinds, strict=True)]
+        mu.append(STIFFNESS / np.array(chosen))
+    return mu
+
+
+def _rotational(model: Model) -> float:
+    """The robot's moments of inertia, all in all: a scale for what turns."""
+    armature = sum(float(np.sum(body.joint.armature)) for body in model.bodies)
+    return armature + sum(float(np.trace(body.inertia.Io)) for body in model.bodies)
+
+
+def _mobility(model: Model, q: Array) -> dict[tuple[int, str], float]:
+    """The mean of J M^-1 J^T over the diagonal elements of each constraint's linear and of its angular rows."""
+    problem = pose_problem(model, q, np.zeros(model.nv), np.zeros(model.n_input_rows), None, "default_mu", loops=True)
+    factor = ltdl(model.tree, mass_matrix(model.tree, problem.joints, model.nv, q.dtype))
+    J, supports = loop_jacobian(model, problem.joints, problem.rows, q.dtype)
+    half = [solve_transposed(factor, row, support) for row, support in zip(J, supports, strict=True)]
+    diagonal = [(Y * Y) @ factor.d_inv for Y in half]
+    out = {}
+    for number, (span, kinds) in enumerate(zip(problem.spans, _kinds(model), strict=True)):
+        w = diagonal[span]
+        for kind in set(kinds):
+            out[number, kind] = float(np.mean([x for x, other in zip(w, kinds, strict=True) if other == kind]))
+    return out
+
+
+def _kinds(model: Model) -> list[list[str]]:
+    """Per constraint and row, "linear" or "angular": whether the row's matrix has a linear part on some body."""
+    q, v = random_state(model, 0)[0], np.zeros(model.nv)
+    rows = pose_problem(model, q, v, np.zeros(model.n_input_rows), None, "default_mu", loops=True).rows
+    linear = [[any(block.K[x, :3].any() for block in r.blocks) for x in range(len(r.k))] for r in rows]
+    return [["linear" if x else "angular" for x in of_one] for of_one in linear]
+
+
+def weighted_gram(block: Block, mu: Array) -> Array:
+    """K^T diag(mu) K, each element once; nothing at all to compute where K^T K is known."""
+    if block.gram is None:
+        return symmetric_product((block.K.T * mu), block.K)
+    if len(mu) == 3:
+        return mu[0] * block.gram
+    return mu[0] * block.gram + (mu[3] - mu[0]) * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
