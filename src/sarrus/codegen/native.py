@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 
+_PIECES_PER_THREAD = 8
+
+
 def lane_of(dtype: str, lanes: str | int) -> Lane:
     """The SIMD type for this machine, or one of so many lanes."""
     bits = np.dtype(dtype).itemsize * 8
@@ -108,10 +111,21 @@ class NativeKernel:
         if threads == 1:
             self._run_part(sources, targets, 0, batch)
             return
-        cuts = [min(batch, blocks * i // threads * self.lanes) for i in range(threads + 1)]
-        pool = _pool(os.getpid(), threads - 1)
-        others = [pool.submit(self._run_part, sources, targets, a, b - a) for a, b in pairwise(cuts[1:])]
-        self._run_part(sources, targets, 0, cuts[1])
+        # Small pieces, taken by whoever is free: a core that something else slows down then does less of the work.
+        pieces = min(blocks, _PIECES_PER_THREAD * threads)
+        cuts = [min(batch, blocks * i // pieces * self.lanes) for i in range(pieces + 1)]
+        left = list(pairwise(cuts))
+
+        def work() -> None:
+            while left:
+                try:
+                    first, end = left.pop()  # atomic
+                except IndexError:
+                    return
+                self._run_part(sources, targets, first, end - first)
+
+        others = [_pool(os.getpid(), threads - 1).submit(work) for _ in range(threads - 1)]
+        work()
         for other in others:
             other.result()
 
