@@ -55,10 +55,22 @@ def humanoid_with_hands() -> sarrus.Model:
 
 
 def digit() -> sarrus.Model:
+    """Digit with its leg loops as the paper closes them: a rod of each loop is cut and its halves welded, six rows a
+    loop.
+
+    The file closes them by ball joints at the rods' ends, three rows each; here the ball joint holds a short second
+    half.
+    """
     path = shared_directory() / "robots" / "digit" / "digit-v3.xml"
     if not path.is_file():
         raise MissingFileError("digit-v3.xml")
-    return sarrus.load(path)
+    loaded = sarrus.load(path)
+    model = loaded.without_constraints()
+    half = sarrus.ModelBuilder("half").add_body("half", joint="spherical", mass=0.02, inertia=1e-5 * np.eye(3)).build()
+    for closure in loaded.active_constraints:
+        model = attach(model, half, closure.frame_b, prefix=f"{closure.name}_")
+    welds = [sarrus.weld(c.frame_a, f"{c.name}_half", name=c.name) for c in loaded.active_constraints]
+    return model.with_constraints(*welds)
 
 
 def standing(model: sarrus.Model, feet: list[str]) -> sarrus.Model:
