@@ -6,6 +6,7 @@ from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import (
     inward_articulated,
     joint_kinematics,
+    link_inertias,
     outward_acceleration,
     outward_motion,
     resultant_forces,
@@ -34,6 +35,6 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
     joints = joint_kinematics(tree, q, v)
     motions = outward_motion(tree, joints)
     forces = resultant_forces(tree, motions, external_forces)
-    parts = inward_articulated(tree, joints, forces, tau)
+    parts = inward_articulated(tree, joints, link_inertias(tree), forces, tau)
     qdd, _ = outward_acceleration(tree, joints, parts)
     return qdd

@@ -66,12 +66,6 @@ def solve_transposed(factor: Ltdl, b: Array, support: list[int] | None = None) -
     return x
 
 
-def solve_mass(factor: Ltdl, b: Array) -> Array:
-    """M^-1 b."""
-    x = solve_transposed(factor, b) * factor.d_inv
-    return solve_forward(factor, x)
-
-
 def solve_forward(factor: Ltdl, b: Array) -> Array:
     """L^-1 b."""
     x = b.copy()
@@ -112,10 +106,11 @@ def delassus_of(factor: Ltdl, J: Array, supports: list[list[int]]) -> tuple[Arra
         Y = np.stack(solved) if solved else J
         YD = Y * factor.d_inv
         m = len(J)
+        reach = [set(support) for support in supports]
         A = np.zeros((m, m), dtype=Y.dtype)
         for i in range(m):
             for j in range(i, m):
-                common = [k for k in supports[i] if k in set(supports[j])]
+                common = [k for k in supports[i] if k in reach[j]]
                 A[i, j] = A[j, i] = sum((YD[i, k] * Y[j, k] for k in common), 0.0)
     return A, Y
 

@@ -45,7 +45,8 @@ def default_mu(model: Model) -> list[Array]:
         raise UnsupportedError(
             f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
         )
-    samples = [_mobility(model, random_state(model, seed)[0]) for seed in range(_SAMPLES)]
+    kinds_of = _kinds(model)
+    samples = [_mobility(model, random_state(model, seed)[0], kinds_of) for seed in range(_SAMPLES)]
     mobility = {key: float(np.mean([sample[key] for sample in samples])) for key in samples[0]}
     lump = {"linear": 1.0 / float(model.mass or 1.0), "angular": 1.0 / (_rotational(model) or 1.0)}
     usual = {
@@ -53,7 +54,7 @@ def default_mu(model: Model) -> list[Array]:
         for _, kind in mobility
     }
     mu = []
-    for number, kinds in enumerate(_kinds(model)):
+    for number, kinds in enumerate(kinds_of):
         w = [mobility[number, kind] for kind in kinds]
         moves = [x > _IMMOBILE * usual[kind] for x, kind in zip(w, kinds, strict=True)]
         chosen = [x if yes else usual[kind] for x, yes, kind in zip(w, moves, kinds, strict=True)]
@@ -67,7 +68,7 @@ def _rotational(model: Model) -> float:
     return armature + sum(float(np.trace(body.inertia.Io)) for body in model.bodies)
 
 
-def _mobility(model: Model, q: Array) -> dict[tuple[int, str], float]:
+def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[int, str], float]:
     """The mean of J M^-1 J^T over the diagonal elements of each constraint's linear and of its angular rows."""
     problem = pose_problem(model, q, np.zeros(model.nv), np.zeros(model.n_input_rows), None, "default_mu", loops=True)
     factor = ltdl(model.tree, mass_matrix(model.tree, problem.joints, model.nv, q.dtype))
@@ -75,7 +76,7 @@ def _mobility(model: Model, q: Array) -> dict[tuple[int, str], float]:
     half = [solve_transposed(factor, row, support) for row, support in zip(J, supports, strict=True)]
     diagonal = [(Y * Y) @ factor.d_inv for Y in half]
     out = {}
-    for number, (span, kinds) in enumerate(zip(problem.spans, _kinds(model), strict=True)):
+    for number, (span, kinds) in enumerate(zip(problem.spans, kinds_of, strict=True)):
         w = diagonal[span]
         for kind in set(kinds):
             out[number, kind] = float(np.mean([x for x, other in zip(w, kinds, strict=True) if other == kind]))

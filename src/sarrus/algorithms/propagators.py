@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.algorithms.rows import beyond_joint
 from sarrus.algorithms.sweeps import eliminate_inertia
 from sarrus.model.tree import Kinematics, Node, Tree
 from sarrus.spatial.arrays import Array
@@ -31,8 +32,7 @@ class Propagator(NamedTuple):
 
     def inward(self, K: Array) -> Array:
         """Rows of K P^T X: forces on this node as the parent feels them."""
-        left = K - (K @ self.S) @ self.UD.T
-        left[:, list(self.node.zero_rows)] = 0.0  # S^T P = 0: exactly, so that tracing sees it
+        left = beyond_joint(self.node, K, K @ self.S, self.UD)
         return np.stack([self.X.apply_T(row) for row in left])
 
     def outward(self, a: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
 from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.rows import beyond_joint
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -54,7 +55,7 @@ def pv(
     for i in range(len(nodes) - 1, -1, -1):
         node, (X, S, _, _) = nodes[i], problem.joints[i]
         rows = index[i]
-        if node.parent < 0 and rows and _blocks(L, rows, node.m, i, nodes, problem) > 1:
+        if node.parent < 0 and rows and _blocks(L, rows, i, nodes, problem) > 1:
             with stage("multipliers"):
                 factor = ldl_semidefinite(L[np.ix_(rows, rows)])
                 H[i] = H[i] + ldl_congruence(factor, K[i])  # eq. (49)
@@ -76,8 +77,7 @@ def pv(
                         L[row, column] = L[column, row] = L[row, column] + ksD[x] @ ks[y]  # eq. (42e)
                 l[rows] = l[rows] + ksD @ parts[i].u  # eq. (42d)
                 if node.parent >= 0:
-                    carried = K[i] - ks @ parts[i].UD.T  # eq. (42c)
-                    carried[:, list(node.zero_rows)] = 0.0
+                    carried = beyond_joint(node, K[i], ks, parts[i].UD)  # eq. (42c)
                     carried = np.stack([X.apply_T(row) for row in carried])
                     K[node.parent] = np.concatenate([K[node.parent], carried])
                     index[node.parent] += rows
@@ -94,7 +94,7 @@ def pv(
     return result(problem, qdd, a, [lam[span] for span in problem.spans])
 
 
-def _blocks(L: Array, rows: list[int], root_dof: int, root: int, nodes: tuple, problem: Problem) -> int:
+def _blocks(L: Array, rows: list[int], root: int, nodes: tuple, problem: Problem) -> int:
     """How many independent groups the rows that reach a root form, or 0 if some group cannot be eliminated before it.
 
     A group of rows needs at least as many joints between its links and the root as it has rows.

@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
 from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.rows import beyond_joint
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint
 from sarrus.model.model import Model
 from sarrus.model.tree import Node
@@ -101,8 +102,7 @@ def _eliminate(
 ) -> tuple[Eliminated, Array, Array, Array, Array]:
     """Resolve as many multipliers as the joint has freedoms; at a root, all that are left."""
     ks = K @ S  # (m, n)
-    K, l = K - ks @ part.UD.T, l + ks @ ldl_solve(part.D, part.u)  # eqs (42c), (42d)
-    K[:, list(node.zero_rows)] = 0.0  # exactly, so that tracing sees it
+    K, l = beyond_joint(node, K, ks, part.UD), l + ks @ ldl_solve(part.D, part.u)  # eqs (42c), (42d)
     if node.parent < 0:
         whole = Eliminated(ks, Reflections(()), K, l, ldl_semidefinite(ldl_congruence(part.D, ks.T)))
         return whole, K[:0], l[:0], Ha, fa

@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
+from sarrus.algorithms.sweeps import inward_articulated, link_inertias, outward_acceleration
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -36,25 +36,16 @@ def pv_soft(
     """
     problem = pose_problem(model, q, v, k, external_forces, "pv_soft")
     problem = problem._replace(rows=[r.declared() for r in problem.rows])
-    nodes = model.tree.nodes
     weights = [soft_weight(r.R, len(r.k), weight, "pv_soft") for r in problem.rows]
-    H = [node.inertia.matrix() for node in nodes]
-    f = list(problem.forces)
+    H, f = link_inertias(model.tree), list(problem.forces)
     with stage("constraints"):
         for r, w in zip(problem.rows, weights, strict=True):
             KR = r.K.T * w  # (6, m)
             H[r.node] = H[r.node] + KR @ r.K
             f[r.node] = f[r.node] + KR @ r.k
-    parts: list[Articulated] = [None] * len(nodes)  # type: ignore[list-item]
-    with stage("inward"):
-        for i in range(len(nodes) - 1, -1, -1):
-            node, (X, S, _, _) = nodes[i], problem.joints[i]
-            parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
-            if node.parent >= 0:
-                H[node.parent] = H[node.parent] + X.congruence(Ha)
-                f[node.parent] = f[node.parent] + X.apply_T(fa)
+    parts = inward_articulated(model.tree, problem.joints, H, f, tau)
     qdd, a = outward_acceleration(model.tree, problem.joints, parts)
-    lam = [w * (r.K @ a[r.node] - r.k) for r, w in zip(problem.rows, weights, strict=True)]
+    lam = [w * r.residual(a) for r, w in zip(problem.rows, weights, strict=True)]
     return result(problem, qdd, a, lam, soft=True)
 
 

@@ -78,6 +78,11 @@ def resultant_forces(tree: Tree, motions: list[Motion], external_forces: Array |
     return forces
 
 
+def link_inertias(tree: Tree) -> list[Array]:
+    """H per node, before anything is eliminated."""
+    return [node.inertia.matrix() for node in tree.nodes]
+
+
 class Articulated(NamedTuple):
     """What the inward sweep leaves at a node for the outward one."""
 
@@ -106,10 +111,11 @@ def eliminate_joint(node: Node, S: Array, H: Array, f: Array, tau: Array) -> tup
     return Articulated(U, D, UD, u), Ha, fa
 
 
-def inward_articulated(tree: Tree, joints: list[Kinematics], forces: list[Array], tau: Array) -> list[Articulated]:
+def inward_articulated(
+    tree: Tree, joints: list[Kinematics], inertias: list[Array], forces: list[Array], tau: Array
+) -> list[Articulated]:
     """Articulated inertias H and forces f from the leaves to the roots."""
-    H = [node.inertia.matrix() for node in tree.nodes]
-    f = list(forces)
+    H, f = list(inertias), list(forces)
     parts: list[Articulated | None] = [None] * len(H)
     with stage("inward"):
         for i in range(len(H) - 1, -1, -1):
