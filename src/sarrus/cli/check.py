@@ -47,7 +47,7 @@ def check(
         model = (
             robot_from(robot, floating_base) if extended is None else load_urdf(robot, floating_base, extended=extended)
         )
-        found = sarrus.diagnose(model, None if q is None else _configuration(model, q))
+        found = sarrus.diagnose(model, None if q is None else configuration(model, q))
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2))
     else:
@@ -56,7 +56,8 @@ def check(
         raise typer.Exit(AT_FAULT)
 
 
-def _configuration(model: Model, text: str) -> np.ndarray:
+def configuration(model: Model, text: str) -> np.ndarray:
+    """The numbers of `--q`."""
     try:
         return np.array([float(word) for word in text.replace(",", " ").split()])
     except ValueError:

@@ -15,7 +15,7 @@ from sarrus.algorithms import registry
 from sarrus.cli.robot_argument import HELP, robot_from
 from sarrus.codegen.trace import op_count
 from sarrus.errors import IllPosedError, UnsupportedError
-from sarrus.model.constraints import Coupling, LinkConstraint, LoopClosure, Tendon
+from sarrus.model.constraints import CenterOfMass, Coupling, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.model import Body, Model
 
 
@@ -130,6 +130,8 @@ def _describe(constraint: Any) -> tuple[str, str]:
         return "coupling", f"{terms} = {polynomial or '0'}, x = {constraint.driver}"
     if isinstance(constraint, Tendon):
         return "tendon", " ".join(f"{ratio:+.4g} {name}" for name, ratio in constraint.coefficients)
+    if isinstance(constraint, CenterOfMass):
+        return f"centre of mass, {constraint.size} rows", f"along {', '.join(constraint.axes)}"
     if isinstance(constraint, LinkConstraint):
         return f"{type(constraint).__name__.lower()}, {constraint.size} rows", f"{constraint.frame} - world"
     return type(constraint).__name__.lower(), f"{constraint.frame_a} - {constraint.frame_b}"

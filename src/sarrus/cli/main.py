@@ -14,6 +14,7 @@ from sarrus.cli.cache import cache
 from sarrus.cli.check import check
 from sarrus.cli.codegen import codegen
 from sarrus.cli.info import info
+from sarrus.cli.view import view
 from sarrus.errors import SarrusError
 
 app = typer.Typer(
@@ -33,6 +34,10 @@ app = typer.Typer(
     See whether its loops close, and what they leave free:
 
         [bold]sarrus check cassie.xml[/bold]
+
+    Look at it in the browser:
+
+        [bold]sarrus view zoo:stewart[/bold]
 
     Compile its dynamics to native code, validate and time them; or write C:
 
@@ -63,6 +68,7 @@ app.command()(info)
 app.command()(check)
 app.command()(bench)
 app.command()(codegen)
+app.command()(view)
 app.add_typer(cache, name="cache")
 
 

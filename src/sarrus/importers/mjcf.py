@@ -16,6 +16,7 @@ from sarrus.errors import MissingDependencyError
 from sarrus.importers.document import Document, check_root, errors_naming, read_document
 from sarrus.importers.mujoco_model import import_mujoco
 from sarrus.importers.urdf import ROOT_JOINT
+from sarrus.importers.visuals_mjcf import MeshFiles
 from sarrus.model.model import Model
 
 _TETRAHEDRON = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]
@@ -33,13 +34,19 @@ def load_mjcf(source: str | PathLike[str], floating_base: bool | None = None) ->
 
 
 def load_mjcf_document(document: Document, floating_base: bool | None = None) -> Model:
-    compiled, notes = compile_mjcf(document, floating_base)
+    meshes = MeshFiles()
+    compiled, notes = compile_mjcf(document, floating_base, meshes)
     with errors_naming(document):
-        return import_mujoco(compiled, notes)
+        return import_mujoco(compiled, notes, meshes)
 
 
-def compile_mjcf(document: Document, floating_base: bool | None = None) -> tuple[Any, list[str]]:
-    """The `mujoco.MjModel` of a file, with stand-ins for its assets, and what was left out."""
+def compile_mjcf(
+    document: Document, floating_base: bool | None = None, meshes: MeshFiles | None = None
+) -> tuple[Any, list[str]]:
+    """The `mujoco.MjModel` of a file, with stand-ins for its assets, and what was left out.
+
+    meshes  learns which files the stand-ins stand for
+    """
     check_root(document, "mujoco", "MJCF")
     try:
         import mujoco
@@ -63,6 +70,8 @@ def compile_mjcf(document: Document, floating_base: bool | None = None) -> tuple
         if len(spec.skins):
             notes.append(f"{len(spec.skins)} skins: not represented")
             _delete(spec, spec.skins)
+        if meshes is not None:
+            meshes.read(spec)
         needed = _use_stand_ins(mujoco, spec)
         return spec.compile(), notes
     except ValueError as error:

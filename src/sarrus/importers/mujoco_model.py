@@ -18,6 +18,7 @@ from sarrus.errors import MissingDependencyError
 from sarrus.importers.mujoco_constraints import add_constraints
 from sarrus.importers.mujoco_state import from_mujoco_state
 from sarrus.importers.names import first_free, free_name
+from sarrus.importers.visuals_mjcf import MeshFiles, add_visuals
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.model import WORLD_NAME, Model
 from sarrus.spatial.arrays import Array
@@ -33,9 +34,9 @@ def from_mujoco(mj_model: Any) -> Model:
     return import_mujoco(mj_model)
 
 
-def import_mujoco(mj_model: Any, notes: Iterable[str] = ()) -> Model:
-    """As `from_mujoco`, with lines that go into the import report."""
-    importer = _Importer(mj_model)
+def import_mujoco(mj_model: Any, notes: Iterable[str] = (), meshes: MeshFiles | None = None) -> Model:
+    """As `from_mujoco`, with lines that go into the import report, and the files of meshes that are stand-ins."""
+    importer = _Importer(mj_model, meshes or MeshFiles())
     for note in notes:
         importer.builder.report(note)
     return importer.model()
@@ -59,12 +60,12 @@ def _nonlinear(mj: Any, joint: int, v: slice) -> bool:
 
 
 class _Importer:
-    def __init__(self, mj: Any) -> None:
+    def __init__(self, mj: Any, meshes: MeshFiles) -> None:
         try:
             import mujoco
         except ImportError:
             raise MissingDependencyError("MuJoCo models need mujoco: pip install mujoco") from None
-        self.mj = mj
+        self.mj, self.meshes = mj, meshes
         self.kinds = mujoco.mjtObj
         self._name = mujoco.mj_id2name
         name = bytes(mj.names).split(b"\0")[0].decode() or "robot"
@@ -83,6 +84,7 @@ class _Importer:
             self._add_body(body)
         sites = self._add_sites()
         add_constraints(self.mj, self.builder, self.bodies, self.joints, sites)
+        add_visuals(self.mj, self.builder, self.bodies, self.meshes)
         self._report()
         model = self.builder.build(allow_ill_posed=True)
         home, _ = from_mujoco_state(model, self.mj.qpos0, np.zeros(model.nv))

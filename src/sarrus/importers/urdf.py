@@ -17,6 +17,7 @@ from sarrus.errors import InertiaError, MissingDependencyError, unknown_name
 from sarrus.importers.document import Document, check_root, errors_naming, read_document
 from sarrus.importers.urdf_plus import Extension, TreeEdge, add_couplings, add_frames, add_loops, read_extension
 from sarrus.importers.urdf_vocabulary import VOCABULARY, check_numbers, report_lines
+from sarrus.importers.visuals_urdf import add_visuals
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import Coupling
 from sarrus.model.joints import JOINT_TYPES
@@ -217,6 +218,7 @@ class _Tree:
         add_loops(self.document, self.builder, self.body_of)
         moved = {edge.joint: self.body_of[link] for link, edge in self.edges.items()}
         self.extension.add_loops(self.builder, moved | self.body_of)
+        add_visuals(self.document, self.builder, self.body_of)
 
     def _add_root(self, root: str, joints: list[str], floating_base: bool) -> None:
         own = len(joints) == 1 and _JOINTS[self.joints[joints[0]].type] == "free"

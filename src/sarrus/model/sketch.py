@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import loop
 from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.visuals import Box, Capsule, along
 from sarrus.spatial.arrays import Array
 
 _RADIUS = 0.02  # of rods
@@ -42,9 +43,12 @@ class Sketch:
         length = max(float(np.linalg.norm(end - start)), _SHORTEST)
         mass = _DENSITY * length
         u = (end - start) / length
-        along, across = 0.5 * mass * _RADIUS**2, mass * (length**2 / 12.0 + _RADIUS**2 / 4.0)
-        inertia = across * np.eye(3) + (along - across) * np.outer(u, u)
-        return self.body(name, parent, start, joint, mass, 0.5 * (end - start), inertia, axis=axis, **more)
+        lengthwise, across = 0.5 * mass * _RADIUS**2, mass * (length**2 / 12.0 + _RADIUS**2 / 4.0)
+        inertia = across * np.eye(3) + (lengthwise - across) * np.outer(u, u)
+        self.body(name, parent, start, joint, mass, 0.5 * (end - start), inertia, axis=axis, **more)
+        looks = Capsule(0.5 * _RADIUS, length)  # thinner than it weighs: joints stay visible
+        self.builder.add_visual(name, looks, position=0.5 * (end - start), rotation=along(u))
+        return name
 
     def box(
         self, name: str, parent: str, at: Any, sides: Sequence[float], mass: float, joint: str = "free", **more: Any
@@ -52,7 +56,9 @@ class Sketch:
         """A box with its joint in its middle."""
         squares = np.square(sides)
         inertia = np.diag(mass / 12.0 * (squares.sum() - squares))
-        return self.body(name, parent, np.array(at, float), joint, mass, np.zeros(3), inertia, **more)
+        self.body(name, parent, np.array(at, float), joint, mass, np.zeros(3), inertia, **more)
+        self.builder.add_visual(name, Box((float(sides[0]), float(sides[1]), float(sides[2]))))
+        return name
 
     def body(
         self, name: str, parent: str, at: Array, joint: str, mass: float, com: Array, inertia: Array, **more: Any

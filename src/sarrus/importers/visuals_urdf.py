@@ -1,0 +1,131 @@
+"""What links look like: `<visual>` and `<collision>` of URDF.
+
+Nothing here refuses a file: what cannot be drawn is a line of the import report, and files of meshes are looked for
+only when they are drawn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sarrus.importers.document import Document
+from sarrus.model.builder import ModelBuilder
+from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Mesh, Shape, Sphere
+
+
+class _DrawingError(Exception):
+    """Why not, in words."""
+
+
+def add_visuals(document: Document, builder: ModelBuilder, body_of: Mapping[str, str]) -> None:
+    """Shapes of every link, with the colours of their materials."""
+    colors = {m.get("name"): _rgba(m) for m in document.root.findall("material")}
+    colors |= {m.get("name"): _rgba(m) for m in document.root.iterfind("link/visual/material") if _rgba(m) is not None}
+    files = MeshPaths(document.path)
+    for link in document.root.findall("link"):
+        for element in link:
+            if element.tag not in ("visual", "collision"):
+                continue
+            material = element.find("material")
+            try:
+                builder.add_visual(
+                    body_of[link.get("name")],
+                    _shape(element.find("geometry"), files),
+                    position=_numbers(element.find("origin"), "xyz", 3, (0.0, 0.0, 0.0)),
+                    rotation=_turn(element.find("origin")),
+                    color=None if material is None else _rgba(material) or colors.get(material.get("name")),
+                    collision=element.tag == "collision",
+                )
+            except _DrawingError as why:
+                builder.report(f"a <{element.tag}> of link {link.get('name')!r}: {why}: not drawn")
+
+
+class MeshPaths:
+    """Where a URDF's meshes are: `package://NAME/...` is looked for in the folders above the file."""
+
+    def __init__(self, file: Path | None) -> None:
+        self.folder = Path.cwd() if file is None else file.resolve().parent
+        self._packages: dict[str, Path | None] = {}
+
+    def resolve(self, name: str) -> str:
+        """A path, if one can be told; else the name as it is written."""
+        scheme, separator, rest = name.partition("://")
+        if not separator:
+            return str(self.folder / name)
+        if scheme == "file":
+            return rest
+        if scheme not in ("package", "model"):
+            return name
+        package, _, inside = rest.lstrip("/").partition("/")
+        if package not in self._packages:
+            self._packages[package] = self._find(package)
+        root = self._packages[package]
+        return name if root is None else str(root / inside)
+
+    def _find(self, package: str) -> Path | None:
+        """The folder of that name above the file, or beside a folder above it, or on ROS's search path."""
+        above = [self.folder, *self.folder.parents]
+        searched = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
+        for folder in above:
+            if folder.name == package:
+                return folder
+        return next((folder / package for folder in [*above, *searched] if (folder / package).is_dir()), None)
+
+
+def _shape(geometry: Any, files: MeshPaths) -> Shape:
+    part = None if geometry is None else next(iter(geometry), None)
+    if part is None:
+        raise _DrawingError("it has no geometry")
+    if part.tag == "box":
+        return Box(_three(part, "size"))
+    if part.tag == "sphere":
+        return Sphere(_number(part, "radius"))
+    if part.tag == "cylinder":
+        return Cylinder(_number(part, "radius"), _number(part, "length"))
+    if part.tag == "capsule":
+        return Capsule(_number(part, "radius"), _number(part, "length"))
+    if part.tag == "mesh":
+        if not part.get("filename"):
+            raise _DrawingError("its <mesh> has no 'filename'")
+        return Mesh(files.resolve(part.get("filename")), _three(part, "scale", (1.0, 1.0, 1.0)))
+    raise _DrawingError(f"its geometry is <{part.tag}>. Valid: box, sphere, cylinder, capsule, mesh")
+
+
+def _turn(origin: Any) -> tuple[float, ...] | None:
+    rpy = _numbers(origin, "rpy", 3, (0.0, 0.0, 0.0))
+    return rpy if any(rpy) else None
+
+
+def _three(element: Any, name: str, default: Any = None) -> tuple[float, float, float]:
+    values = _numbers(element, name, 3, default)
+    return (values[0], values[1], values[2])
+
+
+def _number(element: Any, name: str) -> float:
+    return _numbers(element, name, 1)[0]
+
+
+def _numbers(element: Any, name: str, count: int, default: Any = None) -> tuple[float, ...]:
+    text = None if element is None else element.get(name)
+    if text is None and default is not None:
+        return default
+    try:
+        values = tuple(float(word) for word in (text or "").split())
+    except ValueError:
+        values = ()
+    if len(values) == 1 and default == (1.0, 1.0, 1.0):  # some files write one number for all three scales
+        values *= 3
+    if len(values) != count or not all(abs(x) < float("inf") for x in values):
+        raise _DrawingError(f"{name}={text!r}, expected {'a number' if count == 1 else f'{count} numbers'}")
+    return values
+
+
+def _rgba(material: Any) -> Color | None:
+    try:
+        r, g, b, a = _numbers(material.find("color"), "rgba", 4)
+    except _DrawingError:
+        return None
+    return (r, g, b, a)

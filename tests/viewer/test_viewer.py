@@ -1,0 +1,145 @@
+"""The viewer without a browser: what it puts on its page, how it plays, and how it ends."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sarrus
+from sarrus.cli import main as command_line
+from sarrus.errors import StateError
+from sarrus.model.visuals import Capsule, Mesh, Visual
+from sarrus.viewer import Viewer
+
+pytest.importorskip("viser", reason='needs viser: pip install "sarrus[viewer]"')
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "viewer cache"))
+
+
+def test_importing_sarrus_does_not_import_the_viewer():
+    code = "import sys, sarrus; sys.exit('sarrus.viewer' in sys.modules or 'viser' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_bodies_are_where_forward_kinematics_has_them():
+    model = sarrus.zoo.chain(3)
+    q, _ = sarrus.random_state(model, rng=1)
+    with Viewer(model, q, port=9200) as viewer:
+        np.testing.assert_allclose(
+            [node.position for node in viewer.scene.nodes], sarrus.forward_kinematics(model, q).position, atol=1e-12
+        )
+        viewer.show(np.zeros(3))
+        assert viewer.joints.sliders[0].value == pytest.approx(0.0, abs=0.01)
+        with pytest.raises(StateError, match="one configuration"):
+            viewer.show(np.zeros((2, 3)))
+
+
+def test_missing_meshes_are_said_and_replaced_by_a_skeleton(tmp_path):
+    model = sarrus.load(
+        f"""<robot name="r"><link name="base"/>
+        <link name="arm"><inertial><mass value="1"/><origin xyz="0 0 0.2"/>
+          <inertia ixx="0.02" iyy="0.02" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial>
+          <visual><geometry><mesh filename="{tmp_path}/gone.stl"/></geometry></visual></link>
+        <joint name="j" type="continuous"><parent link="base"/><child link="arm"/></joint></robot>"""
+    )
+    with Viewer(model, port=9200) as viewer:
+        assert viewer.missing_meshes == {str(tmp_path / "gone.stl"): "there is no such file"}
+        assert "1 meshes are not drawn" in viewer.notes[0]
+        assert viewer.scene.layers["visuals"]
+
+
+def test_a_mesh_is_read_and_drawn(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.box((0.1, 0.2, 0.3)).export(tmp_path / "box.stl")
+    builder = sarrus.ModelBuilder().add_body("b", mass=1.0, com=(1, 0, 0))
+    builder.add_visual("b", Mesh(str(tmp_path / "box.stl"), (1.0, -1.0, 1.0)), color=(1.0, 0.0, 0.0, 0.5))
+    with Viewer(builder.build(), port=9200) as viewer:
+        assert not viewer.missing_meshes
+        assert len(viewer.scene.layers["visuals"]) == 1
+        np.testing.assert_allclose(viewer.scene.high - viewer.scene.low, (0.1, 0.2, 0.3), atol=1e-6)
+
+
+def test_layers_errors_and_forces_are_shown_and_hidden():
+    model = sarrus.zoo.four_bar()
+    with Viewer(model, port=9200) as viewer:
+        assert not viewer.scene._errors
+        viewer.show(viewer.q + np.array([0.3, 0.0, 0.0]))
+        assert viewer.scene._errors
+        assert "open" in viewer.closure_text.content
+        viewer.show(np.zeros(3))
+        viewer.show_forces.value = True
+        assert viewer.scene._arrows is not None
+        viewer.show_forces.value = False
+        assert viewer.scene._arrows is None
+        viewer.scene.show_layer("names", True)
+        assert all(node.visible for node in viewer.scene.layers["names"])
+
+
+def test_moving_a_joint_keeps_the_loop_closed_and_says_where_it_ends():
+    with Viewer(sarrus.zoo.four_bar(), port=9200) as viewer:
+        viewer._joint_moved(0, 0.5)
+        assert viewer.q[0] == pytest.approx(0.5)
+        assert "hold" in viewer.closure_text.content
+        assert viewer.joints.sliders[1].value == pytest.approx(viewer.q[1], abs=0.01)
+        viewer._joint_moved(2, 3.0)
+        assert "rocker_joint gets no farther" in viewer.message.content
+
+
+def test_playing_a_batch_of_trajectories():
+    model = sarrus.zoo.chain(2)
+    time_, q = np.linspace(0.0, 1.0, 11), np.linspace(0.0, 1.0, 44).reshape(2, 11, 2)
+    q[1, 5:] = np.nan
+    with Viewer(model, trajectory={"time": time_, "q": q}, port=9200) as viewer:
+        playback = viewer.playback
+        assert playback is not None
+        until_moved = time.monotonic() + 20.0
+        while playback.time == 0.0 and time.monotonic() < until_moved:
+            time.sleep(0.02)
+        assert playback.time > 0.0  # it plays by itself
+        playback.play(False)
+        playback.seek(0.52)
+        viewer._show_step()
+        np.testing.assert_array_equal(viewer.q, q[0, 5])
+        playback.rollout.value = 1
+        viewer._show_step()
+        assert "rollout 1 is not finite at 0.5 s" in viewer.message.content
+        playback.speed.value = "2"
+        playback.seek(0.9)
+        playback.advance(0.2)
+        assert playback.time == 0.0  # again from the start
+        playback.loop.value = False
+        playback.seek(0.9)
+        playback.play(True)
+        playback.advance(0.2)
+        assert (playback.time, playback.playing) == (1.0, False)
+
+
+def test_the_zoo_is_drawn_as_it_is_built():
+    model = sarrus.zoo.four_bar()
+    assert [type(v.shape) for v in model.visuals] == [Capsule] * 3
+    assert all(isinstance(v, Visual) for v in model.visuals)
+
+
+def test_the_command_says_where_the_page_is(monkeypatch, tmp_path):
+    monkeypatch.setattr(Viewer, "wait", lambda self: self.close())
+    np.savez(tmp_path / "run.npz", q=np.zeros((3, 3)))
+    result = CliRunner().invoke(
+        command_line.app, ["view", "zoo:four_bar", "--no-browser", "--port", "9200", "-t", str(tmp_path / "run.npz")]
+    )
+    assert result.exit_code == 0, result.output
+    assert "four_bar is at http://localhost:92" in result.output
+
+
+def test_ctrl_c_ends_it(monkeypatch):
+    with Viewer(sarrus.zoo.chain(1), port=9200) as viewer:
+        monkeypatch.setattr(viewer._closed, "wait", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        viewer.wait()
+        assert viewer._closed.is_set()
