@@ -3,14 +3,15 @@
     python -m benchmarks.lcaba_table2 [--json] [--quick]
 
 Operation counts are exact. Times are medians of interleaved rounds on one thread, after every method was validated
-against the others; Pinocchio's `lcaba` and `constraintDynamics` solve the same problem where it can load the robot
-(Digit, Cassie).
+against the others. Kernels of some 300,000 operations take minutes to compile; stderr says what is being done. For
+Pinocchio's `lcaba` and `constraintDynamics` on Digit and Cassie see `loop_peers`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -33,12 +34,16 @@ def operations(model: sarrus.Model, method: str, iterations: int) -> int:
 
 def measure(name: str, rounds: int) -> dict[str, Any]:
     model = SYSTEMS[name]()
-    tree = model.without_constraints()
     row: dict[str, Any] = {"system": name, "nv": model.nv, "rows": model.n_rows}
-    row["ops"] = {"aba": sarrus.op_count(tree, "aba").total} | {
-        f"{m} ({k})": operations(model, m, k) for m in METHODS for k in (1, 3)
-    }
-    kernels = {m: sarrus.compile(model, m) for m in METHODS}
+    row["ops"] = {"aba": sarrus.op_count(model.without_constraints(), "aba").total}
+    kernels = {}
+    for m in METHODS:
+        start = time.perf_counter()
+        row["ops"] |= {f"{m} ({k})": operations(model, m, k) for k in (1, 3)}
+        counted = time.perf_counter() - start
+        kernels[m] = sarrus.compile(model, m)
+        compiled = time.perf_counter() - start - counted
+        progress(f"{name}: {m} {row['ops'][f'{m} (3)']:,} operations, {counted:.0f} s; compiled in {compiled:.0f} s")
     rng = np.random.default_rng(0)
     q, v = sarrus.random_state(model, rng, BATCH)
     arrays = [q, 0.1 * v, rng.normal(size=v.shape)]
@@ -61,13 +66,16 @@ def measure(name: str, rounds: int) -> dict[str, Any]:
     return row
 
 
+def progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 def main(arguments: list[str]) -> int:
     console = Console(stderr="--json" in arguments, width=150)
     rows = []
     for name in SYSTEMS:
         try:
-            with console.status(name):
-                rows.append(measure(name, 3 if "--quick" in arguments else 7))
+            rows.append(measure(name, 3 if "--quick" in arguments else 7))
         except MissingFileError as error:
             console.print(f"skipped {name}: no {error}")
     if "--json" in arguments:

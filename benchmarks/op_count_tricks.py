@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from sarrus.algorithms.passage import passage_of
 from sarrus.algorithms.sweeps import eliminate_joint, joint_kinematics
 from sarrus.cli.robot_argument import robot_from
 from sarrus.codegen import interpret
@@ -51,7 +52,7 @@ def textbook_aba(model: Model, q: Array, v: Array, tau: Array) -> Array:
     parts: list = [None] * len(H)
     for i in range(len(H) - 1, -1, -1):
         node, (X, S, _, _) = tree.nodes[i], joints[i]
-        parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
+        parts[i], Ha, fa = eliminate_joint(passage_of(node, joints[i]), H[i], f[i], tau[node.v])
         if node.parent >= 0:
             H[node.parent] = H[node.parent] + X.congruence(Ha)
             f[node.parent] = f[node.parent] + X.apply_T(fa - Ha @ c[i])

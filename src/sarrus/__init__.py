@@ -8,10 +8,16 @@
 Arrays are (n,) or (B, n). See `sarrus --help` for the command line.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from sarrus import errors
 from sarrus.algorithms.aba import aba as _aba
 from sarrus.algorithms.bbo import bbo as _bbo
 from sarrus.algorithms.bias_forces import bias_forces as _bias_forces
+from sarrus.algorithms.ce_aba import ce_aba as _ce_aba
+from sarrus.algorithms.ce_bias_forces import ce_bias_forces as _ce_bias_forces
+from sarrus.algorithms.ce_crba import ce_crba as _ce_crba
+from sarrus.algorithms.ce_rnea import ce_rnea as _ce_rnea
 from sarrus.algorithms.center_of_mass import center_of_mass as _center_of_mass
 from sarrus.algorithms.centroidal_momentum import centroidal_momentum as _centroidal_momentum
 from sarrus.algorithms.centroidal_momentum_matrix import centroidal_momentum_matrix as _centroidal_momentum_matrix
@@ -20,6 +26,7 @@ from sarrus.algorithms.constrained_aba import constrained_aba as _constrained_ab
 from sarrus.algorithms.crba import crba as _crba
 from sarrus.algorithms.efpa import efpa as _efpa
 from sarrus.algorithms.energy import energy as _energy
+from sarrus.algorithms.expand import expand as _expand
 from sarrus.algorithms.forward_kinematics import forward_kinematics as _forward_kinematics
 from sarrus.algorithms.frame_jacobian import frame_jacobian as _frame_jacobian
 from sarrus.algorithms.frame_jacobian_bias import frame_jacobian_bias as _frame_jacobian_bias
@@ -29,6 +36,7 @@ from sarrus.algorithms.lcaba import lcaba as _lcaba
 from sarrus.algorithms.ltl import ltl as _ltl
 from sarrus.algorithms.ltl_osim import ltl_osim as _ltl_osim
 from sarrus.algorithms.ltl_soft import ltl_soft as _ltl_soft
+from sarrus.algorithms.project import project as _project
 from sarrus.algorithms.prox_bbo import prox_bbo as _prox_bbo
 from sarrus.algorithms.prox_ltl import prox_ltl as _prox_ltl
 from sarrus.algorithms.prox_pv import prox_pv as _prox_pv
@@ -38,6 +46,7 @@ from sarrus.algorithms.pv_osim import pv_osim as _pv_osim
 from sarrus.algorithms.pv_osim_fast import pv_osim_fast as _pv_osim_fast
 from sarrus.algorithms.pv_osimr import pv_osimr as _pv_osimr
 from sarrus.algorithms.pv_soft import pv_soft as _pv_soft
+from sarrus.algorithms.reduce import reduce as _reduce
 from sarrus.algorithms.references import cite
 from sarrus.algorithms.registry import algorithms
 from sarrus.algorithms.rnea import rnea as _rnea
@@ -53,11 +62,13 @@ from sarrus.model import zoo
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.compose import attach
 from sarrus.model.constraints import (
+    CenterOfMass,
     Constraint,
     Coupling,
     Distance,
     LoopClosure,
     Tendon,
+    center_of_mass_constraint,
     connect,
     contact,
     coupling,
@@ -68,15 +79,30 @@ from sarrus.model.constraints import (
 )
 from sarrus.model.model import Body, Frame, Joint, Model
 from sarrus.model.state import difference, integrate, neutral, normalize, random_state
+from sarrus.planning.embedding import embed
+from sarrus.simulation.controllers import controller, pd
+from sarrus.simulation.joint_forces import JointForces
+from sarrus.simulation.simulate import rollout, simulate
+from sarrus.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from sarrus.viewer import view
 
 __version__ = "0.1.0"
 
 aba = eager(_aba)
 bias_forces = eager(_bias_forces)
+ce_aba = eager(_ce_aba)
+reduce = eager(_reduce)
+expand = eager(_expand)
+ce_rnea = eager(_ce_rnea)
+ce_crba = eager(_ce_crba)
+ce_bias_forces = eager(_ce_bias_forces)
 center_of_mass = eager(_center_of_mass)
 centroidal_momentum = eager(_centroidal_momentum)
 centroidal_momentum_matrix = eager(_centroidal_momentum_matrix)
 closure = eager(_closure)
+project = eager(_project)
 crba = eager(_crba)
 energy = eager(_energy)
 forward_kinematics = eager(_forward_kinematics)
@@ -103,25 +129,36 @@ pv_soft = eager(_pv_soft)
 rnea = eager(_rnea)
 
 __all__ = [
+    "embed",
+    "reduce",
+    "expand",
+    "ce_rnea",
+    "ce_crba",
+    "ce_bias_forces",
+    "ce_aba",
     "Body",
+    "CenterOfMass",
     "Constraint",
     "Coupling",
     "Diagnosis",
     "Distance",
     "Frame",
     "Joint",
+    "JointForces",
     "Kernel",
     "LoopClosure",
     "Model",
     "ModelBuilder",
     "OpCount",
     "Tendon",
+    "Trajectory",
     "aba",
     "algorithms",
     "attach",
     "bbo",
     "bias_forces",
     "center_of_mass",
+    "center_of_mass_constraint",
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "cite",
@@ -130,6 +167,7 @@ __all__ = [
     "connect",
     "constrained_aba",
     "contact",
+    "controller",
     "coupling",
     "crba",
     "delassus",
@@ -163,6 +201,8 @@ __all__ = [
     "normalize",
     "op_count",
     "operational_space_inertia",
+    "pd",
+    "project",
     "prox_bbo",
     "prox_ltl",
     "prox_pv",
@@ -174,6 +214,18 @@ __all__ = [
     "pv_soft",
     "random_state",
     "rnea",
+    "rollout",
+    "simulate",
+    "view",
     "weld",
     "zoo",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The viewer is imported when it is used."""
+    if name == "view":
+        from sarrus.viewer import view
+
+        return view
+    raise AttributeError(f"module 'sarrus' has no attribute {name!r}")

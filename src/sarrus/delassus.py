@@ -7,11 +7,13 @@ and order. Its inverse is the operational-space inertia. Arrays `q` are (nq,) or
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sarrus.algorithms.constraint_rows import link_constraints
+from sarrus.algorithms.loop_delassus import has_loops
 from sarrus.algorithms.registry import algorithms
+from sarrus.codegen.trace import op_count
 from sarrus.eager import eager
 from sarrus.errors import StateError, UnsupportedError, unknown_name
 from sarrus.model.model import Model
@@ -19,6 +21,8 @@ from sarrus.spatial.arrays import Array
 from sarrus.spatial.parameter import is_casadi
 
 _DEPENDENT = 1e-12  # of a row's own diagonal: what a dependent row leaves of it is rounding
+_CANDIDATES = ("pv_osimr", "pv_osim", "ltl_osim")  # of these one is the cheapest, on every robot so far
+_cheapest: WeakKeyDictionary[Model, str] = WeakKeyDictionary()
 
 
 def delassus_methods() -> tuple[str, ...]:
@@ -26,12 +30,23 @@ def delassus_methods() -> tuple[str, ...]:
     return tuple(name for name, entry in algorithms().items() if entry.outputs == "Lambda_inv")
 
 
-def delassus(model: Model, q: Any, method: str = "pv_osimr", damping: float = 0.0) -> Any:
+def default_delassus_method(model: Model) -> str:
+    """The method with the fewest operations on this robot, among those that take its constraints."""
+    if model not in _cheapest:
+        table = algorithms()
+        able = [m for m in _CANDIDATES if not has_loops(model) or "loops" in table[m].supports]
+        _cheapest[model] = min(able, key=lambda m: op_count(model, m).total)
+    return _cheapest[model]
+
+
+def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Any:
     """J M^-1 J^T (m, m) of the declared constraints, plus `damping` on its diagonal.
 
-    It is singular where rows depend on each other (redundant constraints, singular configurations); damping > 0 makes
-    it definite.
+    method: default, that with the fewest operations on this robot among those that take its constraints. The matrix is
+    singular where rows depend on each other (redundant constraints, singular configurations); damping > 0 makes it
+    definite.
     """
+    method = default_delassus_method(model) if method is None else method
     if method not in delassus_methods():
         raise unknown_name("method of delassus:", method, delassus_methods())
     if not (np.isfinite(damping) and damping >= 0.0):
@@ -40,7 +55,7 @@ def delassus(model: Model, q: Any, method: str = "pv_osimr", damping: float = 0.
     return Lambda_inv if damping == 0.0 else Lambda_inv + damping * np.eye(Lambda_inv.shape[-1])
 
 
-def delassus_cholesky(model: Model, q: Any, method: str = "pv_osimr", damping: float = 0.0) -> Array:
+def delassus_cholesky(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Array:
     """Lower triangular L with L L^T = `delassus(...)`. Rows that depend on each other are an error that names them."""
     A = delassus(model, q, method, damping)
     if is_casadi(A):
@@ -55,7 +70,7 @@ def delassus_cholesky(model: Model, q: Any, method: str = "pv_osimr", damping: f
     return L
 
 
-def operational_space_inertia(model: Model, q: Any, method: str = "pv_osimr", damping: float = 0.0) -> Array:
+def operational_space_inertia(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Array:
     """Lambda = (J M^-1 J^T + damping)^-1 (m, m). Rows that depend on each other are an error that names them."""
     L = delassus_cholesky(model, q, method, damping)
     inverse = np.linalg.solve(L, np.broadcast_to(np.eye(L.shape[-1]), L.shape))
@@ -66,7 +81,7 @@ def _check_pivot(model: Model, d: Array, diagonal: Array, row: int) -> None:
     dependent = np.atleast_1d(d <= _DEPENDENT * diagonal)
     if not dependent.any():
         return
-    constraints = link_constraints(model, "delassus_cholesky")
+    constraints = model.active_constraints
     ends = np.cumsum([c.size for c in constraints])
     e = int(np.searchsorted(ends, row, side="right"))
     local = row - (int(ends[e - 1]) if e else 0)

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.algorithms.all_rows import all_rows
+from sarrus.algorithms.closure import Measure, position_rows
 from sarrus.algorithms.closure import closure as _closure
 from sarrus.algorithms.crba import crba as _crba
-from sarrus.algorithms.forward_kinematics import forward_kinematics as _forward_kinematics
+from sarrus.algorithms.gap import gap_condition, link_gap
 from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
 from sarrus.eager import eager
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.model.constraints import Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import WORLD, WORLD_NAME, Model
 from sarrus.model.state import as_state_array, check_configuration, difference, integrate, neutral
 from sarrus.spatial.arrays import Array
@@ -32,7 +33,9 @@ _PATIENCE = 25  # steps in which Gauss-Newton must gain something
 _FARTHEST = 0.3  # of a Gauss-Newton step, radians or metres
 _CONTRACTION = 100.0  # mu times the smallest eigenvalue: each proximal iteration then gains two digits
 
-closure, crba, forward_kinematics = eager(_closure), eager(_crba), eager(_forward_kinematics)
+_ANGLES = Measure(gap_condition, link_gap)
+
+closure, crba = eager(_closure), eager(_crba)
 
 
 @dataclass(frozen=True)
@@ -164,6 +167,7 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
     """
     if not model.is_numeric:
         raise UnsupportedError("diagnose: the model has symbols in it; give them numbers first")
+    model = model.spanning  # what is embedded must hold as well
     given = starting_configuration(model) if q is None else check_configuration(model, q)
     if given.ndim != 1:
         raise StateError(f"diagnose takes one configuration of shape ({model.nq},), got {given.shape}")
@@ -226,30 +230,14 @@ def starting_configuration(model: Model) -> Array:
 
 
 def closure_errors(model: Model, q: Array) -> Array:
-    """`closure`'s position errors, but rotations by their angle: its sine is also zero after half a turn."""
+    """In metres and radians: angles, since a sine is also zero after half a turn."""
     return _evaluated(model, q)[0]
 
 
 def _evaluated(model: Model, q: Array) -> tuple[Array, Array]:
-    """Errors, and the Jacobian."""
-    error, _, J = closure(model, q)
-    error = error.copy()
-    turning = [
-        (c, s)
-        for c, s in zip(model.active_constraints, _spans(model), strict=True)
-        if isinstance(c, LoopClosure) and c.joint in ("weld", "prismatic")
-    ]
-    frames = [name for c, _ in turning for name in (c.frame_a, c.frame_b)]
-    R = forward_kinematics(model, q, frames=frames).rotation
-    for k, (_, s) in enumerate(turning):
-        turn = R[2 * k].T @ R[2 * k + 1]
-        sine, cosine = float(np.linalg.norm(error[s][-3:])), 0.5 * (np.trace(turn) - 1.0)
-        angle = float(np.arctan2(sine, cosine))
-        if sine > 1e-9:
-            error[s.stop - 3 : s.stop] *= angle / sine
-        elif cosine < 0.0:  # half a turn, about the axis that stays
-            error[s.stop - 3 : s.stop] = angle * np.eye(3)[int(np.argmax(np.diag(turn)))]
-    return error, J
+    """Errors, and the Jacobian that leads back from rotations of any size."""
+    error, J = position_rows(model, joint_kinematics(model.tree, q), q, None, _ANGLES)
+    return error.astype(float), J.astype(float)
 
 
 def project(model: Model, q: Array) -> Projection:
@@ -398,6 +386,8 @@ def _kind(constraint: Constraint) -> str:
         return constraint.joint
     if isinstance(constraint, Contact):
         return f"contact {constraint.dim}D"
+    if isinstance(constraint, CenterOfMass):
+        return f"centre of mass, {constraint.axes}"
     return "coupling" if isinstance(constraint, Coupling) else type(constraint).__name__.lower()
 
 
@@ -409,6 +399,8 @@ def _between(model: Model, constraint: Constraint) -> str:
                 [*(name for name, _ in constraint.ratios), *([constraint.driver] if constraint.driver else [])]
             )
         )
+    if isinstance(constraint, CenterOfMass):
+        return "all bodies"
     names: tuple[str, ...] = ()
     if isinstance(constraint, LinkConstraint):
         names = (constraint.frame, WORLD_NAME)

@@ -8,14 +8,10 @@ import numpy as np
 
 from sarrus.algorithms import registry
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult
+from sarrus.algorithms.default_method import EMBEDDED, TREE, default_method
 from sarrus.eager import eager
 from sarrus.errors import UnsupportedError, unknown_name
-from sarrus.model.constraints import LinkConstraint
 from sarrus.model.model import Model
-
-_TREE = "aba"
-_CONTACTS = "constrained_aba"  # both need no full rank, so that redundant contacts and loops are no surprise
-_LOOPS = "lcaba"
 
 
 def methods() -> dict[str, registry.Algorithm]:
@@ -23,7 +19,7 @@ def methods() -> dict[str, registry.Algorithm]:
     return {
         name: entry
         for name, entry in registry.algorithms().items()
-        if name == _TREE or entry.family == "constrained dynamics"
+        if name in (TREE, EMBEDDED) or entry.family == "constrained dynamics"
     }
 
 
@@ -32,32 +28,32 @@ def forward_dynamics(
 ) -> ConstrainedDynamicsResult:
     """Accelerations and constraint forces: M qdd + c = tau + J^T forces, subject to the model's constraints.
 
-    method     one of `sarrus.methods()`; default: aba without constraints, constrained_aba with constraints of links
-               against the world, lcaba with loops
+    method     one of `sarrus.methods()`; default: aba without constraints (ce_aba where all are embedded),
+               constrained_aba with constraints of links against the world, lcaba with loops, prox_bbo where the centre
+               of mass is constrained
     arguments  further inputs and options of the method: `k`, `external_forces`, `weight`, ...
 
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
     """
     table = methods()
     constrained = bool(model.active_constraints)
-    name = method or _default(model)
+    name = method or default_method(model)
     if name not in table:
         raise unknown_name("method of forward dynamics", name, table)
-    if name == _TREE:
+    if name == TREE:
         if constrained:
             raise UnsupportedError(
                 f"aba knows no constraints, and {model.name!r} has {len(model.active_constraints)}. Take another "
                 f"method "
-                f"({', '.join(x for x in table if x != _TREE)}), or `model.without_constraints()`"
+                f"({', '.join(x for x in table if x != TREE)}), or `model.without_constraints()`"
             )
-        qdd = eager(table[name].function)(model, q, v, tau, **arguments)
-        batch = np.shape(qdd)[:-1]
-        empty = np.zeros((*batch, 0))
-        return ConstrainedDynamicsResult(qdd, empty, empty, np.zeros(batch), np.zeros(batch))
-    return eager(table[name].function)(model, q, v, tau, **arguments)
+        return _without_forces(eager(table[name].function)(model, q, v, tau, **arguments))
+    result = eager(table[name].function)(model, q, v, tau, **arguments)
+    return _without_forces(result.qdd, result.status) if name == EMBEDDED else result
 
 
-def _default(model: Model) -> str:
-    if not model.active_constraints:
-        return _TREE
-    return _CONTACTS if all(isinstance(c, LinkConstraint) for c in model.active_constraints) else _LOOPS
+def _without_forces(qdd: Any, status: Any = None) -> ConstrainedDynamicsResult:
+    """The result of a method that knows no rows."""
+    batch = np.shape(qdd)[:-1]
+    empty = np.zeros((*batch, 0))
+    return ConstrainedDynamicsResult(qdd, empty, empty, np.zeros(batch), np.zeros(batch) if status is None else status)

@@ -43,9 +43,7 @@ def eager(function: Callable[P, R]) -> Callable[P, R]:
         names = {port.name for port in entry.inputs}
         given = {name: x for name, x in bound.arguments.items() if name in names and x is not None}
         options = {name: x for name, x in bound.arguments.items() if name not in names}
-        for port in entry.inputs:
-            if port.name not in given and not port.optional:
-                raise StateError(f"{entry.name}: the input {port.name!r} is missing")
+        entry.check_given(given)
         if any(is_casadi(x) for x in given.values()) or not model.is_numeric:
             return _symbolic(model, entry, given, options)
         arrays, batch = check_inputs(model, entry, given)

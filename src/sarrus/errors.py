@@ -42,6 +42,10 @@ class StateError(SarrusError, ValueError):
     """An array of the wrong size or type, a number that is not finite, a quaternion that is not of length one."""
 
 
+class AssemblyError(StateError):
+    """No configuration meets the constraints, or none was found."""
+
+
 class UnsupportedError(SarrusError, ValueError):
     """A method was asked for what it does not do."""
 

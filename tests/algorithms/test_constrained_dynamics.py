@@ -11,7 +11,7 @@ from sarrus.model.builder import ModelBuilder
 from tests.mechanisms import relative_error
 from tests.oracles.constrained import kkt, solve_hard, solve_soft
 
-METHODS = {name: entry for name, entry in sarrus.methods().items() if name != "aba"}
+METHODS = {name: e for name, e in sarrus.methods().items() if e.family == "constrained dynamics"}
 HARD = [name for name, entry in METHODS.items() if "soft" not in entry.supports]
 # These iterate until the residual is below a tolerance, so their accelerations are good to 1e-8 and not to rounding.
 PROXIMAL = [name for name in HARD if "redundant rows" in METHODS[name].supports]

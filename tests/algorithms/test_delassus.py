@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 import sarrus
 from sarrus.algorithms.pv_osim_fast import pv_osim_fast as _pv_osim_fast
-from sarrus.delassus import delassus, delassus_cholesky, delassus_methods, operational_space_inertia
+from sarrus.delassus import (
+    default_delassus_method,
+    delassus,
+    delassus_cholesky,
+    delassus_methods,
+    operational_space_inertia,
+)
 from sarrus.eager import eager
 from sarrus.errors import StateError, UnknownNameError, UnsupportedError
 from sarrus.model import zoo
@@ -199,6 +205,41 @@ def test_errors_in_words():
             continue
         with pytest.raises(UnsupportedError, match=r"loop"):
             delassus(loop, np.zeros(3), method)
+
+
+LOOPS = {
+    "ring": lambda: zoo.cycle(8),
+    "loop and contact": lambda: zoo.star_pairs(2).with_constraints(contact("hub", 3)),
+    "centre of mass": lambda: zoo.tree(9, floating=True).with_constraints(sarrus.center_of_mass_constraint("xy")),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_by_default_it_takes_whatever_the_model_declares(name):
+    model = LOOPS[name]()
+    q = sarrus.neutral(model)
+    J, M = sarrus.closure(model, q).jacobian, sarrus.crba(model, q)
+    expected = J @ np.linalg.solve(M, J.T)
+    np.testing.assert_allclose(delassus(model, q), expected, atol=1e-9 * np.abs(expected).max())
+    assert np.isfinite(operational_space_inertia(model, q, damping=1e-3)).all()
+
+
+def test_by_default_it_takes_the_method_with_the_fewest_operations():
+    for model in (zoo.chain_welded_tip(6), zoo.stem(2, 3, constrained=True), zoo.cycle(9)):
+        counts = {}
+        for method in METHODS:
+            try:
+                counts[method] = sarrus.op_count(model, method).total
+            except UnsupportedError:
+                continue
+        chosen = default_delassus_method(model)
+        assert counts[chosen] == min(counts.values()), counts
+
+
+def test_dependent_rows_of_loops_are_named():
+    model = zoo.cycle(8).with_constraints(sarrus.connect("ring_a", "ring_b", name="again"))
+    with pytest.raises(UnsupportedError, match=r"row 0 of constraint 'again' depends"):
+        delassus_cholesky(model, sarrus.neutral(model))
 
 
 # --- the operator ----------------------------------------------------------------------------------------------------

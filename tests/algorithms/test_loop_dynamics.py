@@ -108,10 +108,30 @@ def mechanism(name):
             MIMIC,
         )
         return model, state_of(model)
+    if kind == "center of mass":
+        model = CENTER_OF_MASS[what]()
+        q, v, tau = state_of(model, q=sarrus.neutral(model) if what == "of a ring" else None)
+        # A centre of mass that moves: its rows ask for its acceleration, not for its velocity.
+        moving = model if "loops" in what or "ring" in what else model.without_constraints()
+        return model, (q, v if moving is model else sarrus.random_state(moving, 5)[1], tau)
     if kind == "zoo":
         model = ZOO[what]()
         return model, state_of(model, q=sarrus.neutral(model))
     raise AssertionError(name)
+
+
+center = sarrus.center_of_mass_constraint
+CENTER_OF_MASS = {
+    "floating": lambda: two_chains(center()),
+    "fixed base, some axes": lambda: two_chains(center("zx", k=[0.3, -0.2]), base="fixed"),
+    "with contacts": lambda: two_chains(
+        sarrus.contact("mid_a", 6), center("xy", at=[0.1, 0.2], stabilization=0.1), sarrus.contact("tip_b", 3)
+    ),
+    "with loops": lambda: two_chains(
+        sarrus.loop("tip_a", "tip_b", "revolute"), center("z", stabilization=0.2), GEAR, sarrus.contact("mid_b", 3)
+    ),
+    "of a ring": lambda: zoo.cycle(9).with_constraints(center()),
+}
 
 
 ZOO = {
@@ -145,6 +165,7 @@ def doubled(model):
 FULL_RANK = [
     *(f"full rank: {joint}" for joint in (*CLOSURES, "distance", "gear", "mimic")),
     "against the world: connect", "against the world: universal", "mixed", "several",
+    *(f"center of mass: {name}" for name in CENTER_OF_MASS),
     *(f"zoo: {name}" for name in ZOO if name not in SINGULAR),
 ]  # fmt: skip
 REDUNDANT = [f"zoo: {name}" for name in SINGULAR]

@@ -91,8 +91,8 @@ def random_closed(rng):
         closures = [LoopClosure(f"loop_{k}", names[2 * k], names[2 * k + 1], kind) for k, kind in enumerate(kinds)]
         model = model.with_constraints(*closures, contact(names[4], 3))
         q, v = sarrus.random_state(model, rng=rng)
-        joints, rows = rows_at_rest(model, q, "test")
-        J, _ = loop_jacobian(model, joints, rows, q.dtype)
+        posed = rows_at_rest(model, q, "test")
+        J, _ = loop_jacobian(model, posed.tree, posed.passages, posed.rows, q.dtype)
         if np.linalg.cond(J) < 1e3:
             return model, q, v
 
@@ -200,7 +200,7 @@ def test_batches_equal_single_states(method):
 
 
 def rows_of(model):
-    return rows_at_rest(model, sarrus.random_state(model, rng=0)[0], "test")[1]
+    return rows_at_rest(model, sarrus.random_state(model, rng=0)[0], "test").rows
 
 
 def test_roots(two_arms):
@@ -237,11 +237,11 @@ def test_delassus_of_loops(two_arms):
         Distance("rope", "tip_1", "branch_0_2", 0.4),
     )
     q, _ = sarrus.random_state(model, rng=7)
-    joints, rows = rows_at_rest(model, q, "test")
-    J, _ = loop_jacobian(model, joints, rows, q.dtype)
+    posed = rows_at_rest(model, q, "test")
+    J, _ = loop_jacobian(model, posed.tree, posed.passages, posed.rows, q.dtype)
     expected = kkt(model, q, np.zeros(model.nv)).J
     start = 0
-    for r in rows:  # rows may differ by a rotation: what they span does not
+    for r in posed.rows:  # rows may differ by a rotation: what they span does not
         span = slice(start, start + len(r.k))
         start = span.stop
         assert relative(J[span].T @ J[span], expected[span].T @ expected[span]) < 1e-10

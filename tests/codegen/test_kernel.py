@@ -16,14 +16,15 @@ from sarrus.errors import StateError, UnknownNameError, UnsupportedError
 from tests.mechanisms import relative_error
 
 CHAIN = sarrus.zoo.chain(5, floating=True)
+GEARED = sarrus.embed(sarrus.zoo.link_and_rotor())
 OPTIONS = {"frame": "tip", "weight": 1e3}
 
 
-def inputs_of(kernel, batch: int | None = None, seed: int = 0) -> list[np.ndarray]:
+def inputs_of(kernel, batch: int | None = None, seed: int = 0, model=CHAIN) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
-    q, v = sarrus.random_state(CHAIN, rng, batch)
+    q, v = sarrus.random_state(model, rng, batch)
     size = () if batch is None else (batch,)
-    known = {"q": q, "v": v}
+    known = {"q": q, "v": v, "near": q}
     return [known.get(port.name, rng.normal(size=(*size, *port.shape))) for port in kernel.tape.inputs]
 
 
@@ -43,12 +44,13 @@ def aba():
 @pytest.mark.parametrize("method", sarrus.algorithms())
 def test_every_algorithm_compiles_and_equals_its_eager_twin(method):
     entry = sarrus.algorithms()[method]
-    kernel = sarrus.compile(CHAIN, method, inputs=[port.name for port in entry.inputs], **options_of(entry))
+    model = GEARED if entry.family == "embedded" else CHAIN
+    names = [port.name for port in entry.inputs if port.instead_of is None]
+    kernel = sarrus.compile(model, method, inputs=names, **options_of(entry))
     for batch in (None, 7):
-        arrays = inputs_of(kernel, batch)
-        expected = getattr(sarrus, method)(
-            CHAIN, **dict(zip(kernel.input_names, arrays, strict=True)), **options_of(entry)
-        )
+        arrays = inputs_of(kernel, batch, model=model)
+        named = dict(zip(kernel.input_names, arrays, strict=True))
+        expected = getattr(sarrus, method)(model, **named, **options_of(entry))
         got = kernel(*arrays)
         assert type(got) is type(expected) or np.ndim(got) == np.ndim(expected)
         for x, y in zip(fields(got), fields(expected), strict=True):

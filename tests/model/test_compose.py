@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.errors import NameClashError, UnknownNameError
+from sarrus.errors import ModelError, NameClashError, UnknownNameError
 from sarrus.model import zoo
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.compose import attach
@@ -74,3 +74,10 @@ def test_clashes_and_unknown_frames_are_named():
         attach(zoo.chain(2), zoo.chain(2), "tip")
     with pytest.raises(UnknownNameError, match=r"tip"):
         attach(zoo.chain(2), gripper(), "tipp", prefix="g_")
+
+
+def test_a_centre_of_mass_is_not_that_of_the_joined_robot():
+    held = zoo.chain(2).with_constraints(sarrus.center_of_mass_constraint())
+    for pair in ((held, zoo.chain(3)), (zoo.chain(3), held)):
+        with pytest.raises(ModelError, match="Declare it afterwards"):
+            sarrus.attach(*pair, "world", prefix="other_")

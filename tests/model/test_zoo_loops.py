@@ -30,6 +30,7 @@ ROBOTS = {
     "chain_of_loops": (lambda: zoo.chain_of_loops(3), 27, 18, 18),
     "coupled_loops": (lambda: zoo.coupled_loops(4), 38, 24, 24),
     "star_pairs": (lambda: zoo.star_pairs(3), 30, 18, 18),
+    "star_to_one": (lambda: zoo.star_to_one(4), 30, 18, 18),
     "hand_cube": (zoo.hand_cube, 22, 12, 12),
     "two_hands_cube": (zoo.two_hands_cube, 38, 24, 24),
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 import sarrus
-from sarrus.model.constraints import Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.constraints import CenterOfMass, Coupling, Distance, LinkConstraint, LoopClosure
 from tests.oracles.constrained import Kkt
 from tests.oracles.constrained import kkt as kkt_of_links
 from tests.oracles.dense import Dense, Jet, oracle_of_model, placed, unhat
@@ -23,6 +23,8 @@ def rows_of(model, constraint, oracle: Dense, q, v, a) -> Rows:
     """A constraint's conditions and their first and second derivative along the path."""
     if isinstance(constraint, Coupling):
         return _coupling(model, constraint, q, v, a)
+    if isinstance(constraint, CenterOfMass):
+        return _center_of_mass(constraint, oracle, oracle.motion(q, v, a))
     return _of_frames(model, constraint, oracle.motion(q, v, a))
 
 
@@ -35,8 +37,23 @@ def jacobian(model, constraint, oracle: Dense, q) -> np.ndarray:
     columns = []
     for k in range(model.nv):
         motion = [Jet(jet.value, partials[i, k], np.zeros((4, 4))) for i, jet in enumerate(still)]
-        columns.append(_of_frames(model, constraint, motion)[1])
+        if isinstance(constraint, CenterOfMass):
+            columns.append(_center_of_mass(constraint, oracle, motion)[1])
+        else:
+            columns.append(_of_frames(model, constraint, motion)[1])
     return np.stack(columns, axis=1)
+
+
+def _center_of_mass(c: CenterOfMass, oracle: Dense, motion: list[Jet]) -> Rows:
+    """The mean of the bodies' own centres, weighted by mass; its value is the distance from `at`, if there is one."""
+    total = sum(link.mass for link in oracle.links)
+    axes = [{"x": 0, "y": 1, "z": 2}[axis] for axis in c.axes]
+    moments = [
+        sum(link.mass * (T @ np.append(link.com, 1.0)) for link, T in zip(oracle.links, of_all, strict=True))
+        for of_all in zip(*motion, strict=True)
+    ]
+    position, rate, second = (np.asarray(moment)[axes] / total for moment in moments)
+    return np.zeros(len(axes)) if c.at is None else position - c.at, rate, second
 
 
 def _of_frames(model, constraint, motion: list[Jet]) -> Rows:
@@ -144,7 +161,12 @@ def kkt(model, q, v, k_input=None, external_forces=None) -> Kkt:
     """The dense problem with constraints of every type, in order of declaration."""
     oracle = oracle_of_model(model)
     links = [c for c in model.active_constraints if isinstance(c, LinkConstraint)]
-    base = kkt_of_links(model.without_constraints().with_constraints(*links), q, v, k_input, external_forces)
+    inputs = _inputs(model, k_input)
+    of_links = [inputs[c.name] for c in links if c.name in inputs]
+    base = kkt_of_links(
+        model.without_constraints().with_constraints(*links), q, v, np.concatenate([np.zeros(0), *of_links]),
+        external_forces,
+    )  # fmt: skip
     J, k, used, zero = [np.zeros((0, model.nv))], [np.zeros(0)], 0, np.zeros(model.nv)
     for c in model.active_constraints:
         if isinstance(c, LinkConstraint):
@@ -155,9 +177,19 @@ def kkt(model, q, v, k_input=None, external_forces=None) -> Kkt:
         error, rate, second = rows_of(model, c, oracle, q, v, zero)
         J.append(jacobian(model, c, oracle, q))
         feedback = 0.0 if c.stabilization is None else 2.0 / c.stabilization * rate + error / c.stabilization**2
-        k.append(-second - feedback)
+        desired = inputs.get(c.name, c.desired) if isinstance(c, CenterOfMass) else None
+        k.append((0.0 if desired is None else desired) - second - feedback)
     J, k = np.vstack(J), np.concatenate(k)
     return Kkt(base.M, base.c, J, k, np.full(len(k), np.nan))
+
+
+def _inputs(model, k_input) -> dict[str, np.ndarray]:
+    """What is given at run time, by name of the constraint."""
+    found, used = {}, 0
+    for c in model.active_constraints:
+        if isinstance(c, (LinkConstraint, CenterOfMass)) and isinstance(c.desired, str):
+            found[c.name], used = k_input[used : used + c.size], used + c.size
+    return found
 
 
 def closure_error(model, q) -> tuple[np.ndarray, np.ndarray]:

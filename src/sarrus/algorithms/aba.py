@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sarrus.algorithms.passage import passages_of
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import (
     inward_articulated,
@@ -35,6 +36,7 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
     joints = joint_kinematics(tree, q, v)
     motions = outward_motion(tree, joints)
     forces = resultant_forces(tree, motions, external_forces)
-    parts = inward_articulated(tree, joints, link_inertias(tree), forces, tau)
-    qdd, _ = outward_acceleration(tree, joints, parts)
+    passages = passages_of(tree, joints)
+    parts = inward_articulated(tree, passages, [x.matrix() for x in link_inertias(tree)], forces, tau)
+    qdd, _ = outward_acceleration(tree, passages, parts)
     return qdd

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.algorithms.center_of_mass_rows import center_of_mass_rows
 from sarrus.algorithms.closure_rows import closure_rows
 from sarrus.algorithms.constraint_rows import constraint_rows
 from sarrus.algorithms.coupling_rows import coupling_rows, distance_rows
@@ -12,7 +13,7 @@ from sarrus.algorithms.relative_motion import Relative, Side, relative
 from sarrus.algorithms.rows import Rows
 from sarrus.algorithms.sweeps import Motion
 from sarrus.errors import UnsupportedError
-from sarrus.model.constraints import Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import WORLD, Model
 from sarrus.model.tree import Kinematics
 from sarrus.spatial.arrays import Array
@@ -22,9 +23,15 @@ from sarrus.spatial.stages import stage
 def all_rows(
     model: Model, joints: list[Kinematics], motions: list[Motion], q: Array, v: Array, k: Array | None, method: str
 ) -> list[Rows]:
-    """Rows of links against the world, loop closures, couplings and distances."""
+    """Rows of links against the world, loop closures, couplings, distances and of the centre of mass."""
+    desired = _inputs(model, k, method)
     of_links = [c for c in model.active_constraints if isinstance(c, LinkConstraint)]
-    links = iter(constraint_rows(model, joints, motions, k, method, of_links))
+    of_their_own = [desired[c] for c in of_links if c.takes_input]
+    links = iter(
+        constraint_rows(
+            model, joints, motions, np.concatenate(of_their_own) if of_their_own else None, method, of_links
+        )
+    )
     with stage("constraint rows"):
         velocities = spatial_velocities(model.tree, joints)
         rows = []
@@ -37,11 +44,26 @@ def all_rows(
                 rows.append(closure_rows(constraint, between(model, constraint, joints, motions, velocities)))
             elif isinstance(constraint, Distance):
                 rows.append(distance_rows(constraint, between(model, constraint, joints, motions, velocities)))
+            elif isinstance(constraint, CenterOfMass):
+                wanted = desired[constraint] if constraint.takes_input else constraint.desired
+                wanted = np.zeros(constraint.size) if wanted is None else wanted
+                rows.append(center_of_mass_rows(constraint, model, joints, motions, v, wanted))
             else:
                 raise UnsupportedError(
                     f"{method}: constraint {constraint.name!r} is a {type(constraint).__name__}: not supported"
                 )
     return rows
+
+
+def _inputs(model: Model, k: Array | None, method: str) -> dict[Constraint, Array]:
+    """The accelerations that are given at run time, by constraint."""
+    found, used = {}, 0
+    for constraint in (c for c in model.active_constraints if c.takes_input):
+        if k is None:
+            raise UnsupportedError(f'constraint {constraint.name!r} was declared with k="input": {method} needs k')
+        found[constraint] = k[used : used + constraint.size]
+        used += constraint.size
+    return found
 
 
 def between(

@@ -24,7 +24,7 @@ _IMMOBILE = 1e-20  # of the whole robot's mobility as one body: a row that moves
     outputs=None,
     cost="O(n + m_b^3 n), m_b: rows that the most loaded link supports",
     references=("brandl1987", "bae1987", "lcaba2025"),
-    supports=("link constraints", "loops", "couplings", "multi-dof joints"),
+    supports=("link constraints", "loops", "couplings", "center of mass", "multi-dof joints"),
     family="constrained dynamics",
 )
 def bbo(
@@ -36,15 +36,16 @@ def bbo(
     Rows must be independent of each other given the joints of their own loop; a row that is not is left out, and the
     status then says so if it is not met.
     """
-    problem = pose_problem(model, q, v, k, external_forces, "bbo", loops=True)
-    nodes, m = range(len(model.tree.nodes)), sum(len(r.k) for r in problem.rows)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "bbo", loops=True)
+    nodes, m = range(len(problem.tree.nodes)), sum(len(r.k) for r in problem.rows)
     dtype = np.result_type(q, tau)
-    tree, rows = model.tree, problem.rows
+    tree, rows = problem.tree, problem.rows
     factorize = partial(factor_rows, least=_IMMOBILE / model.mass)
     none = np.zeros(m, dtype=dtype)
-    e = eliminate(tree, problem.joints, rows, problem.spans, loop_roots(tree, rows), none, factorize)
+    roots = loop_roots(tree, rows)
+    e = eliminate(tree, problem.passages, problem.H, rows, problem.spans, roots, none, factorize)
     l = np.concatenate([-r.k for r in problem.rows]) if m else np.zeros(0)
-    loads = inward(e, [*nodes], Loads(dict(enumerate(problem.forces)), l.astype(dtype), {}, {}), tau)
+    loads = inward(e, [*nodes], Loads(dict(enumerate(problem.forces)), l.astype(dtype), {}, {}), problem.tau)
     lam = at_world(e, loads, none)
     a: dict[int, Array] = {}
     qdd = outward(e, [*nodes], loads, lam, a)

@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.algorithms.all_rows import between
-from sarrus.algorithms.closure_rows import closure_condition
-from sarrus.algorithms.constraint_rows import position_error
+from sarrus.algorithms.center_of_mass_rows import center_error
+from sarrus.algorithms.closure_rows import Condition, closure_condition
 from sarrus.algorithms.coupling_rows import distance_condition, relation
 from sarrus.algorithms.forward_kinematics import frame_in_node, spatial_velocities, world_poses
+from sarrus.algorithms.gap import gap_condition, link_gap
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.relative_motion import path_to_root
+from sarrus.algorithms.relative_motion import Relative, path_to_root
 from sarrus.algorithms.rows import motion_matrix
 from sarrus.algorithms.sweeps import Motion, joint_kinematics, outward_motion
 from sarrus.errors import UnsupportedError
-from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LinkRows, LoopClosure
+from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LinkRows, LoopClosure
 from sarrus.model.model import WORLD, Model
 from sarrus.model.tree import Kinematics
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.stages import stage
+from sarrus.spatial.transforms import Transform
 
 
 class ClosureResult(NamedTuple):
-    """One entry per row of the active constraints, in the order of declaration and in the axes of their forces.
+    """One entry per row of the active constraints, embedded ones too, in the order of declaration and in the axes of
+    their forces.
 
-    position  of a loop: where frame b is, seen from frame a, in the directions that are held (metres), and the sine of
-              the angle between them (rotations); zero where a constraint says nothing about positions (`link_rows`, a
-              contact without `at`)
+    position  of a loop: where frame b is, seen from frame a, in the directions that are held (metres), and by which
+              angle it is turned (radians: axes that are opposite are off by pi, not aligned); zero where a constraint
+              says nothing about positions (`link_rows`; a contact or centre of mass without `at`)
     velocity  jacobian @ v: the derivative of `position` where that is zero
     """
 
@@ -42,20 +46,38 @@ class ClosureResult(NamedTuple):
     outputs=None,
     cost="O(m d)",
     references=("featherstone2008",),
-    supports=("link constraints", "internal loops", "couplings", "multi-dof joints"),
+    supports=("link constraints", "internal loops", "couplings", "center of mass", "multi-dof joints"),
 )
 def closure(model: Model, q: Array, v: Array | None = None) -> ClosureResult:
-    """Position error, velocity and Jacobian of every constraint: contacts, loop closures, couplings, distances."""
+    """Position error, velocity and Jacobian of every constraint: loops, couplings, distances, links, centre of mass."""
+    joints = joint_kinematics(model.tree, q, v)
+    position, J = position_rows(model, joints, q, v, Measure(_with_angles, link_gap))
+    return ClosureResult(position, np.zeros(len(J)) if v is None else J @ v, J)
+
+
+def _with_angles(closure: LoopClosure, x: Relative) -> Condition:
+    """The rows of the dynamics, which measure rotations by their sine, and errors by angles."""
+    return closure_condition(closure, x)._replace(error=gap_condition(closure, x).error)
+
+
+class Measure(NamedTuple):
+    """How errors are measured: of a loop closure, with its rows, and of a link that is held somewhere."""
+
+    loop: Callable[[LoopClosure, Relative], Condition]
+    link: Callable[[LinkConstraint, Transform, tuple[Array, Array]], Array]
+
+
+def position_rows(
+    model: Model, joints: list[Kinematics], q: Array, v: Array | None, measure: Measure
+) -> tuple[Array, Array]:
+    """Position errors (m,) and the Jacobian (m, nv) of all active constraints, embedded ones among them."""
     tree, speed = model.tree, np.zeros(model.nv) if v is None else v
-    joints = joint_kinematics(tree, q, v)
     at = _State(
         joints, world_poses(tree, joints), outward_motion(tree, joints), spatial_velocities(tree, joints), q.dtype
     )
-    parts = [_part(c, model, at, q, speed) for c in model.active_constraints]
-    if not parts:
-        return ClosureResult(np.zeros(0), np.zeros(0), np.zeros((0, model.nv)))
-    position, J = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return ClosureResult(position, np.zeros(len(J)) if v is None else J @ v, J)
+    parts = [_part(c, model, at, q, speed, measure) for c in model.spanning.active_constraints]
+    errors, jacobians = zip(*parts, strict=True) if parts else ((np.zeros(0),), (np.zeros((0, model.nv)),))
+    return np.concatenate(errors), np.concatenate(jacobians)
 
 
 class _State(NamedTuple):
@@ -66,25 +88,29 @@ class _State(NamedTuple):
     dtype: np.dtype
 
 
-def _part(constraint: Constraint, model: Model, at: _State, q: Array, v: Array) -> tuple[Array, Array]:
+def _part(
+    constraint: Constraint, model: Model, at: _State, q: Array, v: Array, measure: Measure
+) -> tuple[Array, Array]:
     """Position error and Jacobian of one constraint."""
     if isinstance(constraint, LinkConstraint):
-        return _of_link(constraint, model, at)
+        return _of_link(constraint, model, at, measure)
     if isinstance(constraint, Coupling):
         return _of_coupling(constraint, model, q, v)
     if isinstance(constraint, (LoopClosure, Distance)):
-        return _of_pair(constraint, model, at)
+        return _of_pair(constraint, model, at, measure)
+    if isinstance(constraint, CenterOfMass):
+        return center_error(constraint, model, at.joints, at.dtype)
     raise UnsupportedError(f"closure: constraint {constraint.name!r} is a {type(constraint).__name__}: not supported")
 
 
-def _of_link(constraint: LinkConstraint, model: Model, at: _State) -> tuple[Array, Array]:
+def _of_link(constraint: LinkConstraint, model: Model, at: _State, measure: Measure) -> tuple[Array, Array]:
     frame = model.frame(constraint.frame)
     X = frame_in_node(model.tree, frame)
     A = motion_matrix(X)
     K = constraint.K @ A if isinstance(constraint, LinkRows) else A[: constraint.size]
     if frame.body == WORLD:
         return np.zeros(len(K)), np.zeros((len(K), model.nv))
-    return position_error(constraint, X, at.poses[frame.body]), _jacobian(model, at, [(frame.body, K)])
+    return measure.link(constraint, X, at.poses[frame.body]), _jacobian(model, at, [(frame.body, K)])
 
 
 def _of_coupling(constraint: Coupling, model: Model, q: Array, v: Array) -> tuple[Array, Array]:
@@ -95,13 +121,10 @@ def _of_coupling(constraint: Coupling, model: Model, q: Array, v: Array) -> tupl
     return vector(r.error), J
 
 
-def _of_pair(constraint: LoopClosure | Distance, model: Model, at: _State) -> tuple[Array, Array]:
+def _of_pair(constraint: LoopClosure | Distance, model: Model, at: _State, measure: Measure) -> tuple[Array, Array]:
     x = between(model, constraint, at.joints, at.motions, at.velocities)
     with stage("constraint rows"):
-        if isinstance(constraint, Distance):
-            c = distance_condition(constraint, x)
-        else:
-            c = closure_condition(constraint, x)
+        c = distance_condition(constraint, x) if isinstance(constraint, Distance) else measure.loop(constraint, x)
     J = _jacobian(model, at, [(x.a.node, c.K_a), (x.b.node, c.K_b)])
     if isinstance(constraint, LoopClosure) and constraint.joint in ("weld", "connect", "spherical"):
         spans = [slice(i, i + 3) for i in range(0, len(J), 3)]  # from the axes of node a into those of frame a

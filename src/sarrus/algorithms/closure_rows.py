@@ -1,6 +1,6 @@
 """Rows of loop closures: any joint type as the cut joint.
 
-A closure is a set of primitive conditions between frame a and frame b, each with its exact second derivative:
+A closure is primitive conditions between frame a and frame b, each with its exact second derivative:
 
 - coincidence of the origins, in the axes of node a (3 rows);
 - a coordinate of b's origin as seen from a, `d . r = 0` with d fixed in a;
@@ -37,7 +37,7 @@ class Condition(NamedTuple):
     bias: Array  # (m,)
 
 
-def _conditions(parts: list[Condition]) -> Condition:
+def joined(parts: list[Condition]) -> Condition:
     return Condition(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
@@ -94,7 +94,7 @@ def screw(x: Relative, u: Array, t: Array, pitch: Scalar) -> Condition:
     )
 
 
-def _across(u: Array) -> tuple[Array, Array]:
+def across(u: Array) -> tuple[Array, Array]:
     """Two unit vectors that make a right-handed basis with u."""
     t = np.cross(u, E[int(np.argmin(np.abs(u)))])
     t /= np.linalg.norm(t)
@@ -105,12 +105,12 @@ def closure_condition(closure: LoopClosure, x: Relative) -> Condition:
     """The conditions of one closure, in order."""
     u = np.array(closure.axis if closure.axis is not None else (0.0, 0.0, 1.0), dtype=float)
     u = u / np.linalg.norm(u)
-    t1, t2 = _across(u)
+    t1, t2 = across(u)
     aligned = [perpendicular(x, t1, u), perpendicular(x, t2, u)]
     on_axis = [coordinate(x, t1), coordinate(x, t2)]
     if closure.joint == "universal":  # u of frame a stays perpendicular to the second axis, of frame b
         second = t1 if closure.second_axis is None else np.array(closure.second_axis, float)
-        return _conditions([coincide(x), perpendicular(x, u, second)])
+        return joined([coincide(x), perpendicular(x, u, second)])
     table = {
         "weld": lambda: [coincide(x), no_rotation(x)],
         "connect": lambda: [coincide(x)],
@@ -123,7 +123,7 @@ def closure_condition(closure: LoopClosure, x: Relative) -> Condition:
     }
     if closure.joint not in table:
         raise unknown_name(f"joint of loop closure {closure.name!r}:", closure.joint, [*table, "universal"])
-    return _conditions(table[closure.joint]())
+    return joined(table[closure.joint]())
 
 
 def closure_rows(closure: LoopClosure, x: Relative) -> Rows:

@@ -8,11 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.all_rows import all_rows
+from sarrus.algorithms.cluster_passages import assemble_nodes
 from sarrus.algorithms.constraint_rows import constraint_rows
+from sarrus.algorithms.embedded import SINGULAR, Embedded, embedded_at
+from sarrus.algorithms.node_inertia import NodeInertia
+from sarrus.algorithms.passage import Passage, passages_of
 from sarrus.algorithms.rows import Rows
-from sarrus.algorithms.sweeps import joint_kinematics, outward_motion, resultant_forces
+from sarrus.algorithms.sweeps import joint_kinematics, link_inertias, outward_motion, resultant_forces
+from sarrus.model.clusters import ClusterTree
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics
+from sarrus.model.tree import Tree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.stages import stage
@@ -22,8 +27,9 @@ STATUS = (
     "constraints not met: redundant, singular or conflicting rows",
     "infeasible: least-squares solution",
     "stopped at max_iterations",
+    "near a singularity of an embedded cluster: take a method for implicit constraints",
 )
-INFEASIBLE, MAX_ITERATIONS = 2.0, 3.0
+INFEASIBLE, MAX_ITERATIONS, CLUSTER_SINGULAR = 2.0, 3.0, 4.0
 _TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
 
 
@@ -40,35 +46,56 @@ class ConstrainedDynamicsResult(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The bias motion of a model at a state, and its constraints."""
+    """The linear problem that a model poses at a state, about the bias motion."""
 
-    joints: list[Kinematics]
+    tree: Tree | ClusterTree
+    passages: list[Passage]
+    inertias: list[NodeInertia]
     forces: list[Array]  # resultants f per node
+    tau: Array  # on the tree's velocities
     rows: list[Rows]
     spans: list[slice]  # where each constraint's rows lie among all
+    embedded: Embedded | None = None  # the tree's velocities are then the independent ones
+
+    @property
+    def H(self) -> list[Array]:
+        """Inertia matrices per node, before anything is eliminated."""
+        return [inertia.matrix() for inertia in self.inertias]
 
 
 def pose_problem(
     model: Model,
     q: Array,
     v: Array,
+    tau: Array,
     k: Array | None,
     external_forces: Array | None,
     method: str,
     loops: bool = False,
+    yd: Array | None = None,
+    tau_y: Array | None = None,
 ) -> Problem:
     """The bias motion and the rows; with `loops`, of constraints of every type, else only of links against the
     world.
     """
-    joints = joint_kinematics(model.tree, q, v)
-    motions = outward_motion(model.tree, joints)
-    forces = resultant_forces(model.tree, motions, external_forces)
+    embedded = None if model.embedding is None else embedded_at(model, q, v, yd, loaded=external_forces is not None)
+    tree, v = (model.tree, v) if embedded is None else (embedded.bodies, embedded.v)
+    joints = joint_kinematics(tree, q, v) if embedded is None else embedded.joints
+    motions = outward_motion(tree, joints, None if embedded is None else embedded.bias())
+    forces = resultant_forces(tree, motions, external_forces)
     if loops:
         rows = all_rows(model, joints, motions, q, v, k, method)
     else:
         rows = constraint_rows(model, joints, motions, k, method)
     ends = np.cumsum([0, *(len(r.k) for r in rows)])
-    return Problem(joints, forces, rows, [slice(int(a), int(b)) for a, b in pairwise(ends)])
+    spans = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+    if embedded is None:
+        return Problem(tree, passages_of(tree, joints), link_inertias(tree), forces, tau, rows, spans)
+    nodes = assemble_nodes(embedded, motions, forces)
+    independent = (embedded.reduce_force(tau) if tau_y is None else tau_y) + _joined(nodes.tau)
+    return Problem(
+        embedded.tree, nodes.passages, nodes.inertias, nodes.forces, independent, embedded.rows(rows), spans, embedded
+    )
 
 
 def result(
@@ -92,6 +119,7 @@ def result_with_status(
     problem: Problem, qdd: Array, lam: list[Array], residuals: list[Array], iterations: Scalar, status: Scalar
 ) -> ConstrainedDynamicsResult:
     """Forces and residuals in the declared basis, where the status is known (proximal methods)."""
+    qdd, status = spanning(problem, qdd, status)
     with stage("result"):
         forces = [r.declared_force(-x) for r, x in zip(problem.rows, lam, strict=True)]
         declared = [r.declared_residual(x) for r, x in zip(problem.rows, residuals, strict=True)]
@@ -102,6 +130,15 @@ def result_with_status(
             np.asarray(iterations, dtype=object),
             np.asarray(status, dtype=object),
         )
+
+
+def spanning(problem: Problem, ydd: Array, status: Scalar) -> tuple[Array, Scalar]:
+    """Accelerations of all joints from those of the tree, and the status, which tells of a singular cluster."""
+    if problem.embedded is None:
+        return ydd, status
+    with stage("clusters"):
+        qdd = problem.embedded.expand(ydd, bias=True)
+        return qdd, choose(problem.embedded.regularity(), SINGULAR, CLUSTER_SINGULAR, status)
 
 
 def _joined(parts: list[Array]) -> Array:

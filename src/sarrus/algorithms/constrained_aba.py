@@ -35,6 +35,6 @@ def constrained_aba(
     Rows on links against the world only add mu K^T K to the inertia of their link, so no links become neighbours and
     the sweeps are those of ABA in any order. For the other arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, k, external_forces, "constrained_aba")
-    order = list(reversed(range(len(model.tree.nodes))))
-    return augmented_lagrangian(model, problem, tau, forces0, mu, tolerance, max_iterations, order)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "constrained_aba")
+    order = list(reversed(range(len(problem.tree.nodes))))
+    return augmented_lagrangian(model, problem, forces0, mu, tolerance, max_iterations, order)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.algorithms.node_inertia import NodeInertia
+from sarrus.algorithms.passage import Passage, passages_of
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import joint_kinematics
+from sarrus.algorithms.sweeps import joint_kinematics, link_inertias
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics, Tree
+from sarrus.model.tree import Tree
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.stacked import columns_T, transforms_of
 from sarrus.spatial.stages import stage
 
 
@@ -18,26 +21,30 @@ def crba(model: Model, q: Array) -> Array:
 
     Walker and Orin (1982), method 3; Featherstone (2008), Table 6.2. A composite body is ten numbers, not a 6x6 matrix.
     """
-    return mass_matrix(model.tree, joint_kinematics(model.tree, q), model.nv, q.dtype)
+    joints = joint_kinematics(model.tree, q)
+    return mass_matrix(model.tree, passages_of(model.tree, joints), link_inertias(model.tree), q.dtype)
 
 
-def mass_matrix(tree: Tree, joints: list[Kinematics], nv: int, dtype: np.dtype) -> Array:
-    """M from the joints' transforms."""
+def mass_matrix(tree: Tree, passages: list[Passage], inertias: list[NodeInertia], dtype: np.dtype) -> Array:
+    """M from what the linear dynamics see. F: forces on a node and its ancestors, per qdd of its joint."""
     nodes = tree.nodes
-    composite = [node.inertia for node in nodes]
-    M = np.zeros((nv, nv), dtype=np.result_type(dtype, *(node.inertia.Sigma for node in nodes)))
+    composite = [list(inertia.bodies) for inertia in inertias]
+    M = np.zeros((tree.nv, tree.nv), dtype=np.result_type(dtype, *(body.Sigma for x in inertias for body in x.bodies)))
     with stage("inward"):
         for i in range(len(nodes) - 1, -1, -1):
-            node, (X, S, _, _) = nodes[i], joints[i]
+            node, p = nodes[i], passages[i]
             if node.parent >= 0:
-                composite[node.parent] = composite[node.parent] + composite[i].transformed(X)
-            F = np.stack([composite[i].momentum(column) for column in S.T], axis=1)  # (6, m_i)
-            block = S.T @ F + np.diag(node.armature)
+                transforms, at = transforms_of(p.X)
+                for body, X in zip(composite[i], transforms, strict=True):
+                    composite[node.parent][at] = composite[node.parent][at] + body.transformed(X)
+            F = NodeInertia(tuple(composite[i])).momentum(p.S)  # (s, n)
+            block = p.S.T @ F + p.A
             M[node.v, node.v] = np.triu(block) + np.triu(block, 1).T
-            j = i
+            F = columns_T(p.X, F if p.E is None else F + p.E)
+            j, F = i, F if p.C is None else F + p.C
             while nodes[j].parent >= 0:
-                F = np.stack([joints[j].X.apply_T(column) for column in F.T], axis=1)
                 j = nodes[j].parent
-                M[nodes[j].v, node.v] = joints[j].S.T @ F
+                M[nodes[j].v, node.v] = passages[j].S.T @ F
                 M[node.v, nodes[j].v] = M[nodes[j].v, node.v].T
+                F = columns_T(passages[j].X, F)
     return M

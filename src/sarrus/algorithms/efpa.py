@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.constraint_rows import row_matrices
+from sarrus.algorithms.linkage import linkage
 from sarrus.algorithms.propagators import Support, propagators, put_block, symmetric_part
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -27,9 +27,10 @@ def efpa(model: Model, q: Array) -> Array:
     forces give to each of their ancestors outward, and one product per pair of constraints at their closest common
     ancestor.
     """
-    rows = row_matrices(model, "efpa")
-    support = Support(model.tree, rows)
-    parts = propagators(model.tree, joint_kinematics(model.tree, q))
+    link = linkage(model, q)
+    rows = link.rows(row_matrices(model, "efpa"))
+    support = Support(link.tree, rows)
+    parts = propagators(link.tree, link.passages, link.H)
 
     # Inward: K[e][i], the rows of constraint e as node i feels them.
     K: list[dict[int, Array]] = [{node: K_e} for node, K_e in rows]  # line 4

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.rows import Rows
-from sarrus.model.tree import Kinematics, Tree
+from sarrus.model.tree import Tree
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
 
 
@@ -76,10 +78,10 @@ def solve_forward(factor: Ltdl, b: Array) -> Array:
 
 
 def constraint_jacobian(
-    tree: Tree, joints: list[Kinematics], rows: list[tuple[int, Array]], nv: int, dtype: np.dtype
+    tree: Tree, passages: list[Passage], rows: list[tuple[int, Array]], dtype: np.dtype
 ) -> tuple[Array, list[list[int]]]:
     """J (m, nv), and per row the velocities that it depends on. `rows` has (node, K) per constraint."""
-    J = np.zeros((sum(len(K) for _, K in rows), nv), dtype=dtype)
+    J = np.zeros((sum(len(K) for _, K in rows), tree.nv), dtype=dtype)
     supports: list[list[int]] = []
     start = 0
     with stage("jacobian"):
@@ -90,10 +92,10 @@ def constraint_jacobian(
             support: list[int] = []
             while i >= 0:
                 v = tree.nodes[i].v
-                J[span, v] = carried @ joints[i].S
+                J[span, v] = carried @ passages[i].S
                 support += range(v.start, v.stop)
                 if tree.nodes[i].parent >= 0:
-                    carried = np.stack([joints[i].X.apply_T(row) for row in carried])
+                    carried = rows_T(passages[i].X, carried)
                 i = tree.nodes[i].parent
             supports += [sorted(support)] * len(K)
     return J, supports

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.constraint_rows import row_matrices
+from sarrus.algorithms.linkage import linkage
 from sarrus.algorithms.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -27,9 +27,10 @@ def kjr(model: Model, q: Array) -> Array:
     relative inverse inertia along the path that joins them. Kept as the first of its kind: the other algorithms need
     fewer operations.
     """
-    rows = row_matrices(model, "kjr")
-    support = Support(model.tree, rows)
-    parts = propagators(model.tree, joint_kinematics(model.tree, q))
+    link = linkage(model, q)
+    rows = link.rows(row_matrices(model, "kjr"))
+    support = Support(link.tree, rows)
+    parts = propagators(link.tree, link.passages, link.H)
 
     # Outward: Omega_i = P^T Omega_parent P + S D^-1 S^T, the spatial inverse inertia of every supporting node.
     Omega: dict[int, Array] = {}
@@ -37,7 +38,7 @@ def kjr(model: Model, q: Array) -> Array:
         for i, part in enumerate(parts):
             if not support.ES[i]:
                 continue
-            Omega[i] = part.acceleration(np.eye(6))
+            Omega[i] = part.acceleration(np.eye(len(part.S)))
             if part.node.parent >= 0:
                 Omega[i] = Omega[i] + _both_sides(part, Omega[part.node.parent])
 

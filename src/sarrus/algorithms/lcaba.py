@@ -46,15 +46,14 @@ def lcaba(
     tolerance       of the residual and of its change, relative to the accelerations that the rows see, and absolute
     max_iterations  solves, the first included
     """
-    problem = pose_problem(model, q, v, k, external_forces, "lcaba", loops=True)
-    order = minimum_degree(model.tree, [nodes_of(r) for r in problem.rows])
-    return augmented_lagrangian(model, problem, tau, forces0, mu, tolerance, max_iterations, order)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "lcaba", loops=True)
+    order = minimum_degree(problem.tree, [nodes_of(r) for r in problem.rows])
+    return augmented_lagrangian(model, problem, forces0, mu, tolerance, max_iterations, order)
 
 
 def augmented_lagrangian(
     model: Model,
     problem: Problem,
-    tau: Array,
     forces0: Array | None,
     mu: float | None,
     tolerance: float,
@@ -62,17 +61,17 @@ def augmented_lagrangian(
     order: list[int],
 ) -> ConstrainedDynamicsResult:
     """Algorithm 3 for any elimination order."""
-    tree, rows = model.tree, problem.rows
+    tree, rows = problem.tree, problem.rows
     weights = penalties(model, mu)
     lam0 = warm_start(problem, forces0)
-    e = links.eliminate(tree, problem.joints, rows, weights, order)
+    e = links.eliminate(tree, problem.passages, problem.H, rows, weights, order)
     inner_set = support(tree, [i for r in rows for i in nodes_of(r)])
     inner = [i for i in order if i in inner_set]  # what a change of the multipliers reaches before the others
     outer = [i for i in order if i not in inner_set]
 
     # First solve (Algorithm 1).
     with stage("inward"):
-        loads = sweeps.Loads(dict(enumerate(problem.forces)), {i: tau[tree.nodes[i].v] for i in order}, {})
+        loads = sweeps.Loads(dict(enumerate(problem.forces)), {i: problem.tau[tree.nodes[i].v] for i in order}, {})
         loads = sweeps.row_loads(e, [m * r.k - x for r, m, x in zip(rows, weights, lam0, strict=True)], loads)
         z = sweeps.inward(e, order, loads)
     a: dict[int, Array] = {}
@@ -107,8 +106,8 @@ def augmented_lagrangian(
         carriers = support(tree, [tree.nodes[i].parent for i in outer]) & inner_set
         a = {}
         for i in (i for i in reversed(inner) if i in carriers):
-            node, X, S = tree.nodes[i], problem.joints[i].X, problem.joints[i].S
-            a[i] = S @ qdd[i] if node.parent < 0 else X.apply(a[node.parent]) + S @ qdd[i]
+            parent, p = tree.nodes[i].parent, problem.passages[i]
+            a[i] = p.S @ qdd[i] if parent < 0 else p.X.apply(a[parent]) + p.S @ qdd[i]
         qdd |= sweeps.outward(e, outer, z, a, {})
     parts = [end.lam[span] for span in problem.spans], [end.residual[span] for span in problem.spans]
     whole = np.concatenate([qdd[i] for i in range(len(tree.nodes))]) if qdd else np.zeros(0)

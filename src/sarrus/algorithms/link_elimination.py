@@ -9,29 +9,26 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from sarrus.algorithms.link_form import Form
+from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.ports import Port, Share, add_to
 from sarrus.algorithms.rows import Rows
-from sarrus.model.tree import Kinematics, Node, Tree
-from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, subtract_product, symmetric_product
+from sarrus.model.tree import Node, Tree
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, symmetric_product
 from sarrus.spatial.stages import stage
-from sarrus.spatial.transforms import Transform
 
 
 class Eliminated(NamedTuple):
     """A node whose joint was eliminated."""
 
     node: Node
-    X: Transform
-    S: Array  # (6, n)
+    passage: Passage
     D: Ldl  # S^T H S + armature + penalties of the joint's own coordinate = Lt diag(1 / d_inv) Lt^T
-    Y: Array  # (n, 6) Lt^-1 U^T
+    Y: Array  # (n, 6) Lt^-1 U^T, felt
     ports: list[int]  # those on it
     coupled: list[tuple[int, Array]]  # (port c, (n, m) Lt^-1 (G_c S)^T)
-    zero: list[int]  # rows in which the parent feels just the reaction of what acts on the joint itself: S^T U D^-1 = 1
+    kept: Scalar | None  # `Passage.kept`
 
 
 class Elimination(NamedTuple):
@@ -41,9 +38,11 @@ class Elimination(NamedTuple):
     shares: list[list[Share]]  # per constraint
 
 
-def eliminate(tree: Tree, joints: list[Kinematics], rows: list[Rows], mu: list[Array], order: list[int]) -> Elimination:
+def eliminate(
+    tree: Tree, passages: list[Passage], inertias: list[Array], rows: list[Rows], mu: list[Array], order: list[int]
+) -> Elimination:
     """All links, in that order: H, G and W, that is Algorithm 1 without its forces."""
-    form = Form(tree)
+    form = Form(inertias)
     rank = {i: position for position, i in enumerate(order)}
     with stage("constraints"):
         shares = [form.rows(r, m, rank) for r, m in zip(rows, mu, strict=True)]
@@ -51,34 +50,34 @@ def eliminate(tree: Tree, joints: list[Kinematics], rows: list[Rows], mu: list[A
             form.merge_ports(i)
     nodes: dict[int, Eliminated] = {}
     for i in order:
-        node, (X, S, _, _) = tree.nodes[i], joints[i]
+        node, p = tree.nodes[i], passages[i]
         with stage("coupling"):
             form.fold_ports(i)
         with stage("inward"):
-            U, B = form.H[i] @ S, S.T @ (form.H[i] @ S) + np.diag(node.armature)
-            plain = i not in form.C and i not in form.B  # then S^T Ha = 0
+            U, B = form.H[i] @ p.S, p.S.T @ (form.H[i] @ p.S) + p.A
+            A = p.A
             if i in form.C:
-                B = B + (S.T @ form.C[i] + form.C[i].T @ S)
+                B = B + (p.S.T @ form.C[i] + form.C[i].T @ p.S)
                 U = U + form.C[i]
             if i in form.B:
-                B = B + form.B[i]
+                A, B = A + form.B[i], B + form.B[i]
             D = ldl(B)
-            Y = ldl_forward(D, U.T)
+            Y = ldl_forward(D, p.coupling(U).T)
             dY = (Y.T * D.d_inv).T
-            zero = list(node.zero_rows) if plain else []
+            kept = None if i in form.C else p.kept(D, A, form.H[i])
             if node.parent >= 0:
-                Ha = subtract_product(form.H[i], Y.T, dY.T, tuple(zero))
-                form.H[node.parent] = form.H[node.parent] + X.congruence(Ha)  # eq. (30a)
+                Ha = p.beyond_inertia(form.H[i], Y.T, dY.T, kept)
+                form.H[node.parent] = form.H[node.parent] + p.congruence(Ha)  # eq. (30a)
         with stage("coupling"):
-            coupled = _uncouple(form, i, node, X, S, D, dY, zero)
-        nodes[i] = Eliminated(node, X, S, D, Y, [], coupled, zero)
+            coupled = _uncouple(form, i, node, p, D, dY, kept)
+        nodes[i] = Eliminated(node, p, D, Y, [], coupled, kept)
     for c, port in enumerate(form.ports):
         nodes[port.node].ports.append(c)
     return Elimination(order, nodes, form.ports, shares)
 
 
 def _uncouple(
-    form: Form, i: int, node: Node, X: Transform, S: Array, D: Ldl, dY: Array, zero: list[int]
+    form: Form, i: int, node: Node, p: Passage, D: Ldl, dY: Array, kept: Scalar | None
 ) -> list[tuple[int, Array]]:
     """Couplings of a node that is eliminated go on to its parent and to each other."""
     found = []
@@ -86,14 +85,12 @@ def _uncouple(
         if c not in form.G or (i not in form.G[c] and i not in form.g[c]):
             continue
         G, direct = form.G[c].pop(i, None), form.g[c].pop(i, None)
-        terms = [M for M in (None if G is None else G @ S, direct) if M is not None]
+        terms = [M for M in (None if G is None else G @ p.S, direct) if M is not None]
         GS = sum(terms[1:], terms[0])  # (m, n)
         YG = ldl_forward(D, GS.T)  # (n, m)
         if node.parent >= 0:
-            left = -(YG.T @ dY) if G is None else G - YG.T @ dY  # G P^T
-            if direct is None:
-                left[:, zero] = 0.0
-            add_to(form.G[c], node.parent, np.stack([X.apply_T(row) for row in left]))  # eq. (30c)
+            left = p.beyond(G, YG.T @ dY, direct, kept)  # G P^T
+            add_to(form.G[c], node.parent, p.apply_T(left))  # eq. (30c)
         found.append((c, YG))
     for x, (c, YG) in enumerate(found):
         dYG = (YG.T * D.d_inv).T

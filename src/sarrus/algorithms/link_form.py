@@ -13,7 +13,6 @@ from sarrus.algorithms.elimination_order import nodes_of
 from sarrus.algorithms.penalty import weighted_gram
 from sarrus.algorithms.ports import Port, Share, add_to
 from sarrus.algorithms.rows import Rows
-from sarrus.model.tree import Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import symmetric_product
 
@@ -21,12 +20,12 @@ from sarrus.spatial.linear_algebra import symmetric_product
 class Form:
     """The quadratic form (23) of the nodes that are left, in node accelerations a, joint accelerations and ports y."""
 
-    def __init__(self, tree: Tree) -> None:
-        self.H = [node.inertia.matrix() for node in tree.nodes]
+    def __init__(self, inertias: list[Array]) -> None:
+        self.H = list(inertias)
         self.C: dict[int, Array] = {}  # (6, n) between a and qdd of one node
         self.B: dict[int, Array] = {}  # (n, n) on qdd
         self.ports: list[Port] = []
-        self.at: list[list[int]] = [[] for _ in tree.nodes]  # ports on a node that still count
+        self.at: list[list[int]] = [[] for _ in inertias]  # ports on a node that still count
         self.G: dict[int, dict[int, Array]] = {}  # port, node: (m, 6)
         self.g: dict[int, dict[int, Array]] = {}  # port, node: (m, n) on the node's qdd
         self.W: dict[tuple[int, int], Array] = {}  # ports c <= d: (m_c, m_d)
@@ -72,12 +71,12 @@ class Form:
         return shares
 
     def merge_ports(self, i: int) -> None:
-        """Where the ports on a node have more than six rows, its acceleration takes their place."""
+        """Where the ports on a node have more rows than its acceleration, that takes their place."""
         found = {c: E for c in self.at[i] if (E := self.ports[c].E) is not None and self.ports[c].e is None}
-        if len(found) < 2 or sum(len(E) for E in found.values()) <= 6:
+        if len(found) < 2 or sum(len(E) for E in found.values()) <= len(self.H[i]):
             return
         self.at[i] = [c for c in self.at[i] if c not in found]
-        whole = self.add_port(Port(i, np.eye(6), None))
+        whole = self.add_port(Port(i, np.eye(len(self.H[i])), None))
         for c, E in found.items():
             for j, G in self.G.pop(c).items():
                 add_to(self.G[whole], j, E.T @ G)
@@ -138,9 +137,10 @@ class Form:
 
     def whole_port(self, i: int) -> int:
         """The port on a node that is its acceleration."""
-        found = [c for c in self.at[i] if (E := self.ports[c].E) is not None and np.array_equal(E, np.eye(6))]
+        unit = np.eye(len(self.H[i]))
+        found = [c for c in self.at[i] if (E := self.ports[c].E) is not None and np.array_equal(E, unit)]
         if found:
             return found[0]
-        c = self.add_port(Port(i, np.eye(6), None))
+        c = self.add_port(Port(i, unit, None))
         self.merge_ports(i)
         return self.whole_port(i) if c not in self.at[i] else c

@@ -40,7 +40,7 @@ def inward(e: Elimination, nodes: list[int], loads: Loads) -> dict[int, Array]:
     f, u, l = dict(loads.f), dict(loads.u), dict(loads.l)
     z: dict[int, Array] = {}
     for i in nodes:
-        node, X, S, D, Y, ports, coupled, zero = e.nodes[i]
+        node, p, D, Y, ports, coupled, kept = e.nodes[i]
         for c in ports:
             if c in l:
                 port = e.ports[c]
@@ -50,16 +50,15 @@ def inward(e: Elimination, nodes: list[int], loads: Loads) -> dict[int, Array]:
                     add_to(u, i, port.e.T @ l[c])
         own = u.get(i)  # on the joint itself
         if i in f:
-            add_to(u, i, S.T @ f[i])
+            add_to(u, i, p.S.T @ f[i])
         if i not in u:
             continue
         z[i] = D.d_inv * ldl_forward(D, u[i])
         for c, YG in coupled:
             add_to(l, c, -(YG.T @ z[i]))  # eq. (30e)
         if node.parent >= 0:
-            fa = -(Y.T @ z[i]) if i not in f else f[i] - Y.T @ z[i]  # eq. (30b)
-            fa[zero] = 0.0 if own is None else -(S @ own)[zero]
-            add_to(f, node.parent, X.apply_T(fa))
+            fa = p.beyond(f.get(i), Y.T @ z[i], own, kept)  # eq. (30b)
+            add_to(f, node.parent, p.apply_T(fa))
     return z
 
 
@@ -69,16 +68,17 @@ def outward(
     """Joint accelerations of those nodes, last first, eq. (29); fills in the accelerations of nodes and ports."""
     qdd: dict[int, Array] = {}
     for i in reversed(nodes):
-        node, X, S, D, Y, ports, coupled, _ = e.nodes[i]
+        node, p, D, Y, ports, coupled, _ = e.nodes[i]
         own = z.get(i, np.zeros(node.m))
         for c, YG in coupled:
             own = own - D.d_inv * (YG @ y[c])
-        carried = None
         if node.parent >= 0:
-            carried = X.apply(a[node.parent])
-            own = own - (Y.T * D.d_inv).T @ carried
-        qdd[i] = ldl_backward(D, own)
-        a[i] = S @ qdd[i] if carried is None else carried + S @ qdd[i]
+            felt = p.felt(a[node.parent])
+            qdd[i] = ldl_backward(D, own - (Y.T * D.d_inv).T @ felt)
+            a[i] = p.acceleration(a[node.parent], felt, qdd[i])
+        else:
+            qdd[i] = ldl_backward(D, own)
+            a[i] = p.S @ qdd[i]
         for c in ports:
             y[c] = e.ports[c].image(a[i], qdd[i])
     return qdd

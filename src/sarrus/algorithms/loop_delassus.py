@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.all_rows import all_rows
+from sarrus.algorithms.constrained import Problem, pose_problem
 from sarrus.algorithms.propagators import Propagator
 from sarrus.algorithms.rows import Block, Rows
-from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
 from sarrus.model.constraints import LinkConstraint
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_congruence
 from sarrus.spatial.stages import stage
@@ -21,13 +19,11 @@ def has_loops(model: Model) -> bool:
     return not all(isinstance(c, LinkConstraint) for c in model.active_constraints)
 
 
-def rows_at_rest(model: Model, q: Array, method: str) -> tuple[list[Kinematics], list[Rows]]:
-    """The joints and the rows of every constraint, in the declared basis; their k is of no use."""
+def rows_at_rest(model: Model, q: Array, method: str) -> Problem:
+    """The mechanism and the rows of every constraint, in the declared basis; their k is of no use."""
     rest = np.zeros(model.nv)
-    joints = joint_kinematics(model.tree, q, rest)
-    motions = outward_motion(model.tree, joints)
-    rows = all_rows(model, joints, motions, q, rest, np.zeros(model.n_input_rows), method)
-    return joints, [_declared(r) for r in rows]
+    problem = pose_problem(model, q, rest, rest, np.zeros(model.n_input_rows), None, method, loops=True)
+    return problem._replace(rows=[_declared(r) for r in problem.rows])
 
 
 def _declared(r: Rows) -> Rows:
@@ -59,17 +55,14 @@ def carry_rows(parts: list[Propagator], rows: list[Rows], dtype: np.dtype) -> Ar
             if not N:
                 continue
             own = np.stack([E[i].get(x, np.zeros(part.node.m)) for x in N])
-            K_i = np.stack([K[i].get(x, np.zeros(6)) for x in N])
+            K_i = np.stack([K[i].get(x, np.zeros(len(part.S))) for x in N])
             KS = K_i @ part.S + own
             with stage("delassus"):
                 block = np.ix_(N, N)
                 L[block] = L[block] + ldl_congruence(part.D, KS.T)
             if part.node.parent >= 0:
-                carried = K_i - KS @ part.UD.T
-                zero = list(part.node.zero_rows)
-                carried[:, zero] = -(own @ part.S.T)[:, zero]  # exactly, so that tracing sees it
-                moved = [part.X.apply_T(row) for row in carried]
-                _add(K[part.node.parent], dict(zip(N, moved, strict=True)))
+                carried = part.passage.beyond(K_i, KS @ part.UD.T, own, part.kept)
+                _add(K[part.node.parent], dict(zip(N, part.passage.apply_T(carried), strict=True)))
     return L
 
 

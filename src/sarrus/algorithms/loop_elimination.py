@@ -18,25 +18,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.algorithms.passage import Passage, eliminate_inertia
 from sarrus.algorithms.relative_motion import path_to_root
 from sarrus.algorithms.rows import Rows
-from sarrus.algorithms.sweeps import eliminate_inertia
 from sarrus.model.model import WORLD
-from sarrus.model.tree import Kinematics, Node, Tree
-from sarrus.spatial.arrays import Array
+from sarrus.model.tree import Node, Tree
+from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_forward, ldl_solve, symmetric_product
 from sarrus.spatial.stages import stage
-from sarrus.spatial.transforms import Transform
 
 
 class Joint(NamedTuple):
     """A node whose joint was eliminated."""
 
     node: Node
-    X: Transform
-    S: Array  # (6, n)
+    passage: Passage
     D: Ldl
-    UD: Array  # (6, n) U D^-1
+    UD: Array  # (6, n) U D^-1, felt
+    kept: Scalar | None  # `Passage.kept`
     N: list[int]  # rows that go on to the parent
     KSD: Array  # (|N|, n) K S D^-1
 
@@ -60,7 +59,8 @@ class Elimination(NamedTuple):
 
 def eliminate(
     tree: Tree,
-    joints: list[Kinematics],
+    passages: list[Passage],
+    inertias: list[Array],
     rows: list[Rows],
     spans: list[slice],
     roots: list[int],
@@ -73,7 +73,7 @@ def eliminate(
     damping  (m,) L's initial diagonal: 1 / mu
     """
     m, n = len(damping), len(tree.nodes)
-    H = [node.inertia.matrix() for node in tree.nodes]
+    H = list(inertias)
     K: list[dict[int, Array]] = [{} for _ in tree.nodes]  # row: (6,)
     E: list[dict[int, Array]] = [{} for _ in tree.nodes]  # row: (n,), on the joint's own acceleration
     L = np.zeros((m, m), dtype=np.result_type(damping, *(r.k for r in rows)))
@@ -87,30 +87,28 @@ def eliminate(
     parts: list[Joint] = [None] * n  # type: ignore[list-item]
     closed: dict[int, Closed] = {}
     for i in range(n - 1, -1, -1):
-        node, (X, S, _, _) = tree.nodes[i], joints[i]
+        node, p = tree.nodes[i], passages[i]
         if i in ends:
             with stage("multipliers"):
                 closed[i], H[i], K[i] = _close(ends[i], H[i], K[i], L, factorize)
         with stage("inward"):
-            U, D, UD, Ha = eliminate_inertia(node, S, H[i])
+            (U, _, D, UD, kept), Ha = eliminate_inertia(p, H[i])
             if node.parent >= 0:
-                H[node.parent] = H[node.parent] + X.congruence(Ha)  # eq. (46a)
+                H[node.parent] = H[node.parent] + p.congruence(Ha)  # eq. (46a)
         with stage("constraints"):
             N = sorted({*K[i], *E[i]})
             KSD = np.zeros((len(N), node.m))
             if N:
                 own = np.stack([E[i].get(x, np.zeros(node.m)) for x in N])
-                K_i = np.stack([K[i].get(x, np.zeros(6)) for x in N])
-                KS = K_i @ S + own
+                K_i = np.stack([K[i].get(x, np.zeros(len(p.S))) for x in N])
+                KS = K_i @ p.S + own
                 KSD = ldl_solve(D, KS.T).T
                 block = np.ix_(N, N)
                 L[block] = L[block] + symmetric_product(KSD, KS.T)  # eq. (46d)
                 if node.parent >= 0:
-                    carried = K_i - KSD @ U.T  # eq. (46c)
-                    zero = list(node.zero_rows)
-                    carried[:, zero] = -(own @ S.T)[:, zero]  # (K S + E) D^-1 U^T S = K S + E: exactly
-                    _add(K[node.parent], zip(N, (X.apply_T(row) for row in carried), strict=True))
-        parts[i] = Joint(node, X, S, D, UD, N, KSD)
+                    carried = p.beyond(K_i, KSD @ U.T, own, kept)  # eq. (46c)
+                    _add(K[node.parent], zip(N, p.apply_T(carried), strict=True))
+        parts[i] = Joint(node, p, D, UD, kept, N, KSD)
     if WORLD in ends:
         with stage("multipliers"):
             closed[WORLD], _, _ = _close(ends[WORLD], np.zeros((6, 6)), {}, L, factorize)
@@ -129,7 +127,7 @@ def _close(
     """Eliminate the multipliers of rows R at a node; L_UU is updated in place."""
     U = sorted(x for x in K if x not in R)
     factor = factorize(L[np.ix_(R, R)])
-    YK = ldl_forward(factor, np.stack([K.get(x, np.zeros(6)) for x in R]))
+    YK = ldl_forward(factor, np.stack([K.get(x, np.zeros(len(H))) for x in R]))
     YU = ldl_forward(factor, L[np.ix_(R, U)])
     dYK, dYU = (YK.T * factor.d_inv).T, (YU.T * factor.d_inv).T
     block = np.ix_(U, U)

@@ -14,12 +14,13 @@ def loop_roots(tree: Tree, rows: list[Rows]) -> list[int]:
 
 
 def loop_root(tree: Tree, r: Rows) -> int:
-    """The node at which all blocks of a constraint have met; rows on a single link are against the world.
+    """The node at which all blocks of a constraint have met; rows on a single link, and those of the
+    centre of mass, are against the world.
 
     A relation between joints has met at the nearest common ancestor of their parents.
     """
     nodes = {tree.nodes[i].parent for i, _ in r.relation} or {block.node for block in r.blocks}
-    if len(nodes) == 1 and not r.relation:
+    if r.against_world or (len(nodes) == 1 and not r.relation):
         return WORLD
     return max(set.intersection(*(set(path_to_root(tree, i)) for i in nodes)), default=WORLD)
 

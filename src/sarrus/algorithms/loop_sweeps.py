@@ -24,7 +24,7 @@ def inward(e: Elimination, nodes: list[int], loads: Loads, tau: Array) -> Loads:
     """f and l through some nodes, from the leaves."""
     f, l, u, y = dict(loads.f), loads.l.copy(), dict(loads.u), dict(loads.y)
     for i in reversed(nodes):
-        node, X, S, _, UD, N, KSD = e.joints[i]
+        node, p, _, UD, kept, N, KSD = e.joints[i]
         if i in e.closed:
             with stage("multipliers"):
                 R, U, factor, YK, YU = e.closed[i]
@@ -34,14 +34,12 @@ def inward(e: Elimination, nodes: list[int], loads: Loads, tau: Array) -> Loads:
                 l[U] = l[U] - YU.T @ dy
         with stage("inward"):
             torque = tau[node.v]
-            u[i] = torque + S.T @ f[i]
+            u[i] = torque + p.S.T @ f[i]
             if N:
                 l[N] = l[N] + KSD @ u[i]  # eq. (46e)
             if node.parent >= 0:
-                fa = f[i] - UD @ u[i]  # eq. (46b)
-                zero = list(node.zero_rows)
-                fa[zero] = -(S @ torque)[zero]
-                f[node.parent] = f[node.parent] + X.apply_T(fa)
+                fa = p.beyond(f[i], UD @ u[i], torque, kept)  # eq. (46b)
+                f[node.parent] = f[node.parent] + p.apply_T(fa)
     return Loads(f, l, u, y)
 
 
@@ -49,16 +47,17 @@ def outward(e: Elimination, nodes: list[int], loads: Loads, lam: Array, a: dict[
     """Joint accelerations of some nodes, from the roots; a and lam (of the rows that end there) are filled in."""
     qdd: dict[int, Array] = {}
     for i in nodes:
-        node, X, S, D, UD, N, KSD = e.joints[i]
+        node, p, D, UD, _, N, KSD = e.joints[i]
         with stage("outward acceleration"):
             qdd[i] = ldl_solve(D, loads.u[i])  # eq. (45)
             if N:
                 qdd[i] = qdd[i] - KSD.T @ lam[N]
-            a[i] = S @ qdd[i]
-            if node.parent >= 0:
-                carried = X.apply(a[node.parent])
-                qdd[i] = qdd[i] - UD.T @ carried
-                a[i] = carried + S @ qdd[i]
+            if node.parent < 0:
+                a[i] = p.S @ qdd[i]
+            else:
+                felt = p.felt(a[node.parent])
+                qdd[i] = qdd[i] - UD.T @ felt
+                a[i] = p.acceleration(a[node.parent], felt, qdd[i])
         if i in e.closed:
             with stage("multipliers"):
                 R, U, factor, YK, YU = e.closed[i]

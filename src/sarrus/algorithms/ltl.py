@@ -35,21 +35,19 @@ def ltl(
     model: Model, q: Array, v: Array, tau: Array, k: Array | None = None, external_forces: Array | None = None
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics by M = L^T D L and Y = J L^-1, both with the tree's sparsity (Featherstone 2010)."""
-    problem = pose_problem(model, q, v, k, external_forces, "ltl")
-    return solve_in_joint_space(model, problem, q, tau, weights=None)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "ltl")
+    return solve_in_joint_space(problem, q.dtype, weights=None)
 
 
-def solve_in_joint_space(
-    model: Model, problem: Problem, q: Array, tau: Array, weights: list[Array] | None
-) -> ConstrainedDynamicsResult:
+def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array] | None) -> ConstrainedDynamicsResult:
     """(J M^-1 J^T + R) lam = J M^-1 (tau - c) - k, then qdd = M^-1 (tau - c - J^T lam); R = 0 without weights."""
-    tree, joints, rows = model.tree, problem.joints, problem.rows
-    factor: Ltdl = ltdl(tree, mass_matrix(tree, joints, model.nv, q.dtype))
-    c = inward_forces(tree, joints, problem.forces)
-    z = solve_transposed(factor, tau - c)  # L^-T (tau - c)
+    tree, passages, rows = problem.tree, problem.passages, problem.rows
+    factor: Ltdl = ltdl(tree, mass_matrix(tree, passages, problem.inertias, dtype))
+    c = inward_forces(tree, passages, problem.forces)
+    z = solve_transposed(factor, problem.tau - c)  # L^-T (tau - c)
     lam = np.zeros(0)
     if rows:
-        J, supports = constraint_jacobian(tree, joints, matrices_of(rows), model.nv, q.dtype)
+        J, supports = constraint_jacobian(tree, passages, matrices_of(rows), dtype)
         A, Y = delassus_of(factor, J, supports)
         with stage("multipliers"):
             if weights is not None:
@@ -60,14 +58,14 @@ def solve_in_joint_space(
             z = z - Y.T @ lam
     with stage("acceleration"):
         qdd = solve_forward(factor, z * factor.d_inv)
-        a = _node_accelerations(model, problem, qdd)
+        a = _node_accelerations(problem, qdd)
     soft = weights is not None
     return result(problem, qdd, a, [lam[span] for span in problem.spans], soft=soft)
 
 
-def _node_accelerations(model: Model, problem: Problem, qdd: Array) -> list[Array]:
+def _node_accelerations(problem: Problem, qdd: Array) -> list[Array]:
     a: list[Array] = []
-    for node, (X, S, _, _) in zip(model.tree.nodes, problem.joints, strict=True):
-        own = S @ qdd[node.v]
-        a.append(own if node.parent < 0 else X.apply(a[node.parent]) + own)
+    for node, p in zip(problem.tree.nodes, problem.passages, strict=True):
+        own = p.S @ qdd[node.v]
+        a.append(own if node.parent < 0 else p.X.apply(a[node.parent]) + own)
     return a

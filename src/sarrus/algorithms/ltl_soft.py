@@ -31,7 +31,7 @@ def ltl_soft(
 
     weight: R^-1 for constraints that were declared without a softness R of their own.
     """
-    problem = pose_problem(model, q, v, k, external_forces, "ltl_soft")
+    problem = pose_problem(model, q, v, tau, k, external_forces, "ltl_soft")
     problem = problem._replace(rows=[r.declared() for r in problem.rows])
     weights = [soft_weight(r.R, len(r.k), weight, "ltl_soft") for r in problem.rows]
-    return solve_in_joint_space(model, problem, q, tau, weights)
+    return solve_in_joint_space(problem, q.dtype, weights)

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sarrus.algorithms.constrained import pose_problem
+from sarrus.algorithms.constrained import Problem, pose_problem
 from sarrus.algorithms.crba import mass_matrix
 from sarrus.algorithms.joint_space import ltdl, solve_transposed
 from sarrus.algorithms.loop_jacobian import loop_jacobian
@@ -70,9 +70,9 @@ def _rotational(model: Model) -> float:
 
 def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[int, str], float]:
     """The mean of J M^-1 J^T over the diagonal elements of each constraint's linear and of its angular rows."""
-    problem = pose_problem(model, q, np.zeros(model.nv), np.zeros(model.n_input_rows), None, "default_mu", loops=True)
-    factor = ltdl(model.tree, mass_matrix(model.tree, problem.joints, model.nv, q.dtype))
-    J, supports = loop_jacobian(model, problem.joints, problem.rows, q.dtype)
+    problem = _posed(model, q)
+    factor = ltdl(problem.tree, mass_matrix(problem.tree, problem.passages, problem.inertias, q.dtype))
+    J, supports = loop_jacobian(model, problem.tree, problem.passages, problem.rows, q.dtype)
     half = [solve_transposed(factor, row, support) for row, support in zip(J, supports, strict=True)]
     diagonal = [(Y * Y) @ factor.d_inv for Y in half]
     out = {}
@@ -85,10 +85,15 @@ def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[i
 
 def _kinds(model: Model) -> list[list[str]]:
     """Per constraint and row, "linear" or "angular": whether the row's matrix has a linear part on some body."""
-    q, v = random_state(model, 0)[0], np.zeros(model.nv)
-    rows = pose_problem(model, q, v, np.zeros(model.n_input_rows), None, "default_mu", loops=True).rows
+    q = random_state(model, 0)[0]
+    rows = _posed(model, q).rows
     linear = [[any(block.K[x, :3].any() for block in r.blocks) for x in range(len(r.k))] for r in rows]
     return [["linear" if x else "angular" for x in of_one] for of_one in linear]
+
+
+def _posed(model: Model, q: Array) -> Problem:
+    rest = np.zeros(model.nv)
+    return pose_problem(model, q, rest, rest, np.zeros(model.n_input_rows), None, "default_mu", loops=True)
 
 
 def weighted_gram(block: Block, mu: Array) -> Array:

@@ -11,34 +11,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.rows import beyond_joint
-from sarrus.algorithms.sweeps import eliminate_inertia
-from sarrus.model.tree import Kinematics, Node, Tree
-from sarrus.spatial.arrays import Array
+from sarrus.algorithms.passage import Passage, eliminate_inertia
+from sarrus.model.tree import Node, Tree
+from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_solve
 from sarrus.spatial.stages import stage
-from sarrus.spatial.transforms import Transform
 
 
 class Propagator(NamedTuple):
     """A node with its joint free to move: P = 1 - U D^-1 S^T and Omega = S D^-1 S^T (eqs. 8 and 10)."""
 
     node: Node
-    X: Transform
-    S: Array  # (6, n)
-    U: Array  # (6, n) H S
-    D: Ldl  # S^T U + armature
-    UD: Array  # (6, n) U D^-1
+    passage: Passage
+    B: Array  # (n, n) S^T H S + armature
+    D: Ldl  # the same, factored
+    UD: Array  # (6, n) U D^-1, felt
+    kept: Scalar | None  # `Passage.kept`
+
+    @property
+    def S(self) -> Array:
+        return self.passage.S
 
     def inward(self, K: Array) -> Array:
         """Rows of K P^T X: forces on this node as the parent feels them."""
-        left = beyond_joint(self.node, K, K @ self.S, self.UD)
-        return np.stack([self.X.apply_T(row) for row in left])
+        left = self.passage.beyond(K, (K @ self.S) @ self.UD.T, None, self.kept)
+        return self.passage.apply_T(left)
 
     def outward(self, a: Array) -> Array:
         """P^T X a: an acceleration of the parent as this node feels it."""
-        carried = self.X.apply(a)
-        return carried - self.S @ (self.UD.T @ carried)
+        felt = self.passage.felt(a)
+        return self.passage.acceleration(a, felt, -(self.UD.T @ felt))
 
     def response(self, K: Array) -> Array:
         """K Omega K^T: the acceleration along the rows for forces along them, the parent at rest."""
@@ -49,17 +51,17 @@ class Propagator(NamedTuple):
         return (self.S @ ldl_solve(self.D, (K @ self.S).T)).T
 
 
-def propagators(tree: Tree, joints: list[Kinematics]) -> list[Propagator]:
+def propagators(tree: Tree, passages: list[Passage], inertias: list[Array]) -> list[Propagator]:
     """Articulated inertias from the leaves to the roots, and the propagators that they give."""
-    H = [node.inertia.matrix() for node in tree.nodes]
+    H = list(inertias)
     parts: list[Propagator | None] = [None] * len(H)
     with stage("articulated inertia"):
         for i in range(len(H) - 1, -1, -1):
-            node, (X, S, _, _) = tree.nodes[i], joints[i]
-            U, D, UD, Ha = eliminate_inertia(node, S, H[i])
-            parts[i] = Propagator(node, X, S, U, D, UD)
+            node, p = tree.nodes[i], passages[i]
+            done, Ha = eliminate_inertia(p, H[i])
+            parts[i] = Propagator(node, p, done.B, done.D, done.UD, done.kept)
             if node.parent >= 0:
-                H[node.parent] = H[node.parent] + X.congruence(Ha)
+                H[node.parent] = H[node.parent] + p.congruence(Ha)
     return [part for part in parts if part is not None]
 
 

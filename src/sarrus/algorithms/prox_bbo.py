@@ -44,24 +44,24 @@ def prox_bbo(
     of l, and only where it reaches: from the roots of loops to the world and back. The rest of the mechanism follows
     once, at the end. For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, k, external_forces, "prox_bbo", loops=True)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_bbo", loops=True)
     weights = joined(penalties(model, mu))
     lam0 = joined(warm_start(problem, forces0))
     dtype = np.result_type(q, tau)
     # Algorithm 4: inward, and outward as far as the loops' roots.
-    tree, joints, rows = model.tree, problem.joints, problem.rows
-    e = eliminate(
-        tree, joints, rows, problem.spans, early_roots(tree, rows), np.asarray(1.0 / weights, dtype=dtype), ldl
-    )
+    tree, rows = problem.tree, problem.rows
+    damping = np.asarray(1.0 / weights, dtype=dtype)
+    e = eliminate(tree, problem.passages, problem.H, rows, problem.spans, early_roots(tree, rows), damping, ldl)
     desired = joined([r.k for r in problem.rows])
     start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})  # eq. (42c)
-    beyond = inward(e, e.outer, start, tau)
-    loads = inward(e, e.inner, beyond, tau)
+    beyond = inward(e, e.outer, start, problem.tau)
+    loads = inward(e, e.inner, beyond, problem.tau)
     lam = at_world(e, loads, np.zeros(len(lam0), dtype=dtype))
     qdd = outward(e, e.inner, loads, lam, {})
 
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:  # Algorithm 5
-        change = inward(e, e.inner, Loads({i: np.zeros(6) for i in e.inner}, r, {}, {}), np.zeros(model.nv))
+        still = {i: np.zeros(len(e.joints[i].passage.S)) for i in e.inner}
+        change = inward(e, e.inner, Loads(still, r, {}, {}), np.zeros(len(problem.tau)))
         lam = at_world(e, change, np.zeros(len(r), dtype=r.dtype))
         qdd = outward(e, e.inner, change, lam, {})
         return lam / weights, tuple(qdd.values())
@@ -76,8 +76,9 @@ def prox_bbo(
     with stage("outward acceleration"):
         for i in e.inner:
             part = e.joints[i]
-            own = part.S @ qdd[i]
-            a[i] = own if part.node.parent < 0 else part.X.apply(a[part.node.parent]) + own
+            parent, p = part.node.parent, part.passage
+            own = p.S @ qdd[i]
+            a[i] = own if parent < 0 else p.X.apply(a[parent]) + own
     qdd |= outward(e, e.outer, beyond, done.lam.copy(), a)
     lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
     joined_qdd = joined([qdd[i] for i in range(len(qdd))])

@@ -46,13 +46,13 @@ def prox_ltl(
     with the tree's sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu. Iterations only
     solve with the latter (eq. 13). For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, k, external_forces, "prox_ltl", loops=True)
-    tree, joints, rows = model.tree, problem.joints, problem.rows
-    factor = ltdl(tree, mass_matrix(tree, joints, model.nv, q.dtype))
-    z = solve_transposed(factor, tau - inward_forces(tree, joints, problem.forces))  # L^-T (tau - c)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_ltl", loops=True)
+    tree, passages, rows = problem.tree, problem.passages, problem.rows
+    factor = ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype))
+    z = solve_transposed(factor, problem.tau - inward_forces(tree, passages, problem.forces))  # L^-T (tau - c)
     weights = joined(penalties(model, mu))
     lam0 = joined(warm_start(problem, forces0))
-    J, supports = loop_jacobian(model, joints, rows, q.dtype)
+    J, supports = loop_jacobian(model, tree, passages, rows, q.dtype)
     A, Y = delassus_of(factor, J, supports)
     with stage("multipliers"):
         A[range(len(A)), range(len(A))] = A.diagonal() + 1.0 / weights

@@ -40,14 +40,14 @@ def prox_pv(
     At the world L = J M^-1 J^T + 1 / mu, which is factored once; iterations only solve with it. The outward sweep comes
     at the end. For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, k, external_forces, "prox_pv")
+    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_pv")
     weights, lam0 = joined(penalties(model, mu)), joined(warm_start(problem, forces0))
     desired = joined([r.k for r in problem.rows])
-    nodes, dtype = list(range(len(model.tree.nodes))), np.result_type(q, tau)
+    nodes, dtype = list(range(len(problem.tree.nodes))), np.result_type(q, tau)
     roots, damping = [WORLD] * len(problem.rows), (1.0 / weights).astype(dtype)
-    e = eliminate(model.tree, problem.joints, problem.rows, problem.spans, roots, damping, ldl)
+    e = eliminate(problem.tree, problem.passages, problem.H, problem.rows, problem.spans, roots, damping, ldl)
     start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})
-    loads = inward(e, nodes, start, tau)
+    loads = inward(e, nodes, start, problem.tau)
     lam = lam0
     if len(lam0):
         factor = e.closed[WORLD].factor

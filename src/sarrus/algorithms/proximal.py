@@ -25,7 +25,15 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.iteration import iterate
 from sarrus.spatial.stages import stage
 
-SUPPORTS = ("link constraints", "loops", "couplings", "redundant rows", "conflicting rows", "multi-dof joints")
+SUPPORTS = (
+    "link constraints",
+    "loops",
+    "couplings",
+    "center of mass",
+    "redundant rows",
+    "conflicting rows",
+    "multi-dof joints",
+)
 INPUTS = ("q", "v", "tau", "k?", "external_forces?", "forces0?")
 
 _STALLED = 1e-3  # a step smaller than this part of the residual, and within the tolerance, ends the iterations

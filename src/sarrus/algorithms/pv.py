@@ -6,7 +6,6 @@ import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.rows import beyond_joint
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -35,12 +34,12 @@ def pv(
     The multipliers solve L lam = l at the root. Where several independent groups of rows meet there, they are
     eliminated first, block by block (eq. 49); else after the root's joint (eq. 47).
     """
-    problem = pose_problem(model, q, v, k, external_forces, "pv")
-    nodes, m = model.tree.nodes, sum(len(r.k) for r in problem.rows)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "pv")
+    nodes, m = problem.tree.nodes, sum(len(r.k) for r in problem.rows)
     dtype = np.result_type(q, tau)
-    H = [node.inertia.matrix() for node in nodes]
+    H = problem.H
     f = list(problem.forces)
-    K: list[Array] = [np.zeros((0, 6)) for _ in nodes]
+    K: list[Array] = [np.zeros((0, len(p.S))) for p in problem.passages]
     index: list[list[int]] = [[] for _ in nodes]  # which of all rows are in K
     L = np.zeros((m, m), dtype=dtype)
     l = np.zeros(m, dtype=dtype)
@@ -53,7 +52,7 @@ def pv(
     lam = np.zeros(m, dtype=dtype)
     early: dict[int, tuple[list[int], Ldl]] = {}
     for i in range(len(nodes) - 1, -1, -1):
-        node, (X, S, _, _) = nodes[i], problem.joints[i]
+        node, p = nodes[i], problem.passages[i]
         rows = index[i]
         if node.parent < 0 and rows and _blocks(L, rows, i, nodes, problem) > 1:
             with stage("multipliers"):
@@ -63,13 +62,13 @@ def pv(
                 early[i] = (rows, factor)
             rows = []
         with stage("inward"):
-            parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
+            parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], problem.tau[node.v])
             if node.parent >= 0:
-                H[node.parent] = H[node.parent] + X.congruence(Ha)
-                f[node.parent] = f[node.parent] + X.apply_T(fa)
+                H[node.parent] = H[node.parent] + p.congruence(Ha)
+                f[node.parent] = f[node.parent] + p.apply_T(fa)
         if rows:
             with stage("constraints"):
-                ks = K[i] @ S  # (m_i, n_i)
+                ks = K[i] @ p.S  # (m_i, n_i)
                 KS[i] = ks
                 ksD = ldl_solve(parts[i].D, ks.T).T
                 for x, row in enumerate(rows):
@@ -77,20 +76,19 @@ def pv(
                         L[row, column] = L[column, row] = L[row, column] + ksD[x] @ ks[y]  # eq. (42e)
                 l[rows] = l[rows] + ksD @ parts[i].u  # eq. (42d)
                 if node.parent >= 0:
-                    carried = beyond_joint(node, K[i], ks, parts[i].UD)  # eq. (42c)
-                    carried = np.stack([X.apply_T(row) for row in carried])
-                    K[node.parent] = np.concatenate([K[node.parent], carried])
+                    carried = p.beyond(K[i], ks @ parts[i].UD.T, None, parts[i].kept)  # eq. (42c)
+                    K[node.parent] = np.concatenate([K[node.parent], p.apply_T(carried)])
                     index[node.parent] += rows
                 else:
                     lam[rows] = ldl_solve(ldl_semidefinite(L[np.ix_(rows, rows)]), l[rows])  # eq. (47)
     # The roots that were eliminated early need their acceleration first: eq. (46).
     for i, (rows, factor) in early.items():
         with stage("multipliers"):
-            a = problem.joints[i].S @ ldl_solve(parts[i].D, parts[i].u)
+            a = problem.passages[i].S @ ldl_solve(parts[i].D, parts[i].u)
             lam[rows] = ldl_solve(factor, K[i] @ a + l[rows])
     with stage("constraints"):
         held = {i: ks.T @ lam[index[i]] for i, ks in KS.items()}
-    qdd, a = outward_acceleration(model.tree, problem.joints, parts, held)
+    qdd, a = outward_acceleration(problem.tree, problem.passages, parts, held)
     return result(problem, qdd, a, [lam[span] for span in problem.spans])
 
 

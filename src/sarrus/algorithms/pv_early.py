@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.rows import beyond_joint
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint
 from sarrus.model.model import Model
-from sarrus.model.tree import Node
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
 from sarrus.spatial.orthogonal import Reflections, triangularize
@@ -23,7 +22,7 @@ class Eliminated(NamedTuple):
 
     ks: Array  # (m, n) K S
     Q: Reflections  # the basis in which the first r multipliers are resolved here
-    K: Array  # (r, 6) their rows after the joint, on X a_parent
+    K: Array  # (r, 6) their rows beyond the joint, felt
     l: Array  # (r,)
     Sigma: Ldl  # (r, r) their coupling
 
@@ -45,11 +44,11 @@ def pv_early(
     only the first r of them see it; those multipliers are resolved at once (eqs 61-63) and only the others go on to the
     parent. For a joint with one degree of freedom Q is one reflection (eq. 65), else a QR factorization of K S.
     """
-    problem = pose_problem(model, q, v, k, external_forces, "pv_early")
-    nodes = model.tree.nodes
-    H = [node.inertia.matrix() for node in nodes]
+    problem = pose_problem(model, q, v, tau, k, external_forces, "pv_early")
+    nodes = problem.tree.nodes
+    H = problem.H
     f = list(problem.forces)
-    K: list[Array] = [np.zeros((0, 6)) for _ in nodes]
+    K: list[Array] = [np.zeros((0, len(p.S))) for p in problem.passages]
     l: list[Array] = [np.zeros(0) for _ in nodes]
     sources: list[list[tuple[str, int, int]]] = [[] for _ in nodes]  # whose rows are in K: (kind, number, how many)
     for number, r in enumerate(problem.rows):
@@ -58,32 +57,33 @@ def pv_early(
     parts: list[Articulated] = [None] * len(nodes)  # type: ignore[list-item]
     done: dict[int, Eliminated] = {}
     for i in range(len(nodes) - 1, -1, -1):
-        node, (X, S, _, _) = nodes[i], problem.joints[i]
+        node, p = nodes[i], problem.passages[i]
         with stage("inward"):
-            parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
+            parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], problem.tau[node.v])
         if len(K[i]):
             with stage("constraints"):
-                done[i], K_left, l_left, Ha, fa = _eliminate(node, K[i], l[i], S, parts[i], Ha, fa)
+                done[i], K_left, l_left, Ha, fa = _eliminate(node.parent < 0, p, K[i], l[i], parts[i], Ha, fa)
             if node.parent >= 0 and len(K_left):
-                K[node.parent] = np.concatenate([K[node.parent], [X.apply_T(row) for row in K_left]])
+                K[node.parent] = np.concatenate([K[node.parent], p.apply_T(K_left)])
                 l[node.parent] = np.concatenate([l[node.parent], l_left])
                 sources[node.parent].append(("node", i, len(K_left)))
         if node.parent >= 0:
             with stage("inward"):
-                H[node.parent] = H[node.parent] + X.congruence(Ha)
-                f[node.parent] = f[node.parent] + X.apply_T(fa)
+                H[node.parent] = H[node.parent] + p.congruence(Ha)
+                f[node.parent] = f[node.parent] + p.apply_T(fa)
 
     lam: list[Array] = [np.zeros(len(r.k)) for r in problem.rows]
     from_parent: dict[int, Array] = {}  # multipliers of the rows that a node passed on
     a: list[Array] = []
     qdd: list[Array] = []
     with stage("outward acceleration"):
-        for i, (node, (X, S, _, _), part) in enumerate(zip(nodes, problem.joints, parts, strict=True)):
-            carried = np.zeros(6) if node.parent < 0 else X.apply(a[node.parent])
+        for i, (node, p, part) in enumerate(zip(nodes, problem.passages, parts, strict=True)):
+            above = np.zeros(6) if node.parent < 0 else a[node.parent]
+            felt = p.felt(above)
             u = part.u
             if i in done:
                 mine = done[i]
-                resolved = ldl_solve(mine.Sigma, mine.K @ carried + mine.l)  # eq. (62)
+                resolved = ldl_solve(mine.Sigma, mine.K @ felt + mine.l)  # eq. (62)
                 turned = np.concatenate([resolved, from_parent.get(i, np.zeros(0))])
                 multipliers = mine.Q.apply_T(turned)  # eq. (64)
                 u = u - mine.ks.T @ multipliers
@@ -92,18 +92,18 @@ def pv_early(
                     target = lam if kind == "constraint" else from_parent
                     target[number] = multipliers[start : start + count]
                     start += count
-            qdd.append(ldl_solve(part.D, u) - part.UD.T @ carried)
-            a.append(carried + S @ qdd[-1])
+            qdd.append(ldl_solve(part.D, u) - part.UD.T @ felt)
+            a.append(p.acceleration(above, felt, qdd[-1]))
     return result(problem, np.concatenate(qdd) if qdd else np.zeros(0), a, lam)
 
 
 def _eliminate(
-    node: Node, K: Array, l: Array, S: Array, part: Articulated, Ha: Array, fa: Array
+    at_root: bool, p: Passage, K: Array, l: Array, part: Articulated, Ha: Array, fa: Array
 ) -> tuple[Eliminated, Array, Array, Array, Array]:
     """Resolve as many multipliers as the joint has freedoms; at a root, all that are left."""
-    ks = K @ S  # (m, n)
-    K, l = beyond_joint(node, K, ks, part.UD), l + ks @ ldl_solve(part.D, part.u)  # eqs (42c), (42d)
-    if node.parent < 0:
+    ks = K @ p.S  # (m, n)
+    K, l = p.beyond(K, ks @ part.UD.T, None, part.kept), l + ks @ ldl_solve(part.D, part.u)  # eqs (42c), (42d)
+    if at_root:
         whole = Eliminated(ks, Reflections(()), K, l, ldl_semidefinite(ldl_congruence(part.D, ks.T)))
         return whole, K[:0], l[:0], Ha, fa
     Q, ks_turned, r = triangularize(ks)

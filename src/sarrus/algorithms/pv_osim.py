@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.constraint_rows import row_matrices
+from sarrus.algorithms.linkage import linkage
 from sarrus.algorithms.loop_delassus import carry_rows, has_loops, rows_at_rest
 from sarrus.algorithms.propagators import Propagator, Support, propagators
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -19,7 +19,7 @@ from sarrus.spatial.stages import stage
     outputs="Lambda_inv",
     cost="O(n + m^2 d)",
     references=("sathya2024pv", "sathya2025osimr"),
-    supports=("link constraints", "loops", "couplings", "multi-dof joints", "singular rows"),
+    supports=("link constraints", "loops", "couplings", "center of mass", "multi-dof joints", "singular rows"),
 )
 def pv_osim(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by PV-OSIM (PV-OSIMr paper, Algorithm 1): one inward sweep.
@@ -31,11 +31,12 @@ def pv_osim(model: Model, q: Array) -> Array:
     Rows of loops act on several links: where the branches of a loop meet, their K add up.
     """
     if has_loops(model):
-        joints, every = rows_at_rest(model, q, "pv_osim")
-        return carry_rows(propagators(model.tree, joints), every, q.dtype)
-    rows = row_matrices(model, "pv_osim")
-    support = Support(model.tree, rows)
-    parts = propagators(model.tree, joint_kinematics(model.tree, q))
+        problem = rows_at_rest(model, q, "pv_osim")
+        return carry_rows(propagators(problem.tree, problem.passages, problem.H), problem.rows, q.dtype)
+    link = linkage(model, q)
+    rows = link.rows(row_matrices(model, "pv_osim"))
+    support = Support(link.tree, rows)
+    parts = propagators(link.tree, link.passages, link.H)
     L = np.zeros((support.m, support.m), dtype=q.dtype)
     collect_rows(parts, rows, support, L, until_roots=False)
     return L  # line 15
@@ -48,7 +49,7 @@ def collect_rows(
 
     until_roots: stop before the roots' joints.
     """
-    K: list[Array] = [np.zeros((0, 6)) for _ in parts]
+    K: list[Array] = [np.zeros((0, len(part.S))) for part in parts]
     index: list[list[int]] = [[] for _ in parts]
     for (node, K_e), span in zip(rows, support.spans, strict=True):  # lines 3 to 5
         K[node] = np.concatenate([K[node], K_e])

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.constraint_rows import link_constraints, row_matrices
+from sarrus.algorithms.linkage import linkage
 from sarrus.algorithms.propagators import Propagator, Support, propagators
 from sarrus.algorithms.pv_osim import collect_rows
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
+from sarrus.model.tree import Tree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import ldl, ldl_congruence, ldl_forward, ldl_semidefinite, ldl_solve
@@ -44,10 +45,11 @@ def pv_osim_fast(model: Model, q: Array, rhs: Array) -> DelassusOperatorResult:
     to 55). r is the number of blocks. Every block must be invertible: enough joints between the root and the
     constraints.
     """
-    rows = row_matrices(model, "pv_osim_fast")
-    support = Support(model.tree, rows)
-    _check_blocks(model, support)
-    parts = propagators(model.tree, joint_kinematics(model.tree, q))
+    link = linkage(model, q)
+    rows = link.rows(row_matrices(model, "pv_osim_fast"))
+    support = Support(link.tree, rows)
+    _check_blocks(model, link.tree, support)
+    parts = propagators(link.tree, link.passages, link.H)
     L = np.zeros((support.m, support.m), dtype=q.dtype)
     K, index = collect_rows(parts, rows, support, L, until_roots=True)
 
@@ -55,7 +57,7 @@ def pv_osim_fast(model: Model, q: Array, rhs: Array) -> DelassusOperatorResult:
     applied, solved, back = (np.zeros(support.m, dtype=dtype) for _ in range(3))
     for i, part in enumerate(parts):
         if part.node.parent < 0 and index[i]:
-            blocks = _blocks(model, support, i)
+            blocks = _blocks(link.tree, support, i)
             r = index[i]
             with stage("applied"):
                 applied[r] = _apply(part, L, blocks, K[i], r, rhs)
@@ -82,7 +84,7 @@ def _apply(root: Propagator, L: Array, blocks: list[list[int]], K: Array, r: lis
 def _solve(root: Propagator, L: Array, blocks: list[list[int]], K: Array, r: list[int], x: Array) -> Array:
     """Eq. (54), gathered: Lambda_b (x - K S z) with (D + (K S)^T Lambda_b K S) z = (K S)^T Lambda_b x."""
     KS = K @ root.S
-    C = root.S.T @ root.U + np.diag(root.node.armature)  # D
+    C = root.B  # D
     g = np.zeros(len(C))
     solves = []
     for block in blocks:
@@ -98,30 +100,30 @@ def _solve(root: Propagator, L: Array, blocks: list[list[int]], K: Array, r: lis
     return y
 
 
-def _blocks(model: Model, support: Support, root: int) -> list[list[int]]:
+def _blocks(tree: Tree, support: Support, root: int) -> list[list[int]]:
     """The rows beyond each child of a root."""
-    beyond = [support.ES[child] for child in model.tree.children(root)]
+    beyond = [support.ES[child] for child in tree.children(root)]
     return [[row for e in ES for row in range(*support.spans[e].indices(support.m))] for ES in beyond if ES]
 
 
-def _check_blocks(model: Model, support: Support) -> None:
+def _check_blocks(model: Model, tree: Tree, support: Support) -> None:
     """An error that names the constraints whose rows cannot be independent before the root's joint.
 
     excess: how many forces along the rows beyond a link move no joint. A joint takes as many as it has degrees of
     freedom; more than six at one link cannot all be told apart.
     """
     names = [constraint.name for constraint in link_constraints(model, "pv_osim_fast")]
-    excess = [0] * model.nb
+    excess = [0] * len(tree.nodes)
     for e, node in enumerate(support.at):
         excess[node] += support.spans[e].stop - support.spans[e].start
-    for i in range(model.nb - 1, -1, -1):
-        node = model.tree.nodes[i]
-        allowed = 0 if node.parent < 0 else 6
+    for i in range(len(tree.nodes) - 1, -1, -1):
+        node = tree.nodes[i]
+        allowed = 0 if node.parent < 0 else node.size
         if excess[i] > allowed:
             culprits = ", ".join(repr(names[e]) for e in support.ES[i])
             reason = (
                 f"there are {excess[i]} rows more than joints between root {node.name!r} and the constraints"
-                if node.parent < 0 else f"{excess[i]} rows meet at link {node.name!r}, which has six motions"
+                if node.parent < 0 else f"{excess[i]} rows meet at link {node.name!r}, which has {node.size} motions"
             )  # fmt: skip
             raise UnsupportedError(
                 f"pv_osim_fast eliminates the constraints before the root's joint and cannot do it here: {reason} "

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.constraint_rows import row_matrices
+from sarrus.algorithms.linkage import linkage
 from sarrus.algorithms.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.model.model import Model
+from sarrus.model.tree import Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_forward
 from sarrus.spatial.stages import stage
@@ -32,10 +33,11 @@ def pv_osimr(model: Model, q: Array) -> Array:
 
     A branching link of the paper where no more than six rows meet is left out of N: its rows go on as one end-effector.
     """
-    rows = row_matrices(model, "pv_osimr")
-    support = Support(model.tree, rows)
-    parts = propagators(model.tree, joint_kinematics(model.tree, q))
-    N = branching_links(model, support)
+    link = linkage(model, q)
+    rows = link.rows(row_matrices(model, "pv_osimr"))
+    support = Support(link.tree, rows)
+    parts = propagators(link.tree, link.passages, link.H)
+    N = branching_links(link.tree, support)
 
     # Inward: P^T and Omega of every segment, from its lower end (in N, or an end-effector) to A, the next link in N.
     carried: list[list[Segment]] = [[] for _ in parts]
@@ -48,7 +50,7 @@ def pv_osimr(model: Model, q: Array) -> Array:
         segment = _merged(carried[i])
         if i in N:
             lower[i] = carried[i]
-            segment = Segment(i, [], np.eye(6), np.zeros((6, 6)))  # line 7
+            segment = Segment(i, [], np.eye(len(parts[i].S)), np.zeros((len(parts[i].S),) * 2))  # line 7
         parent = parts[i].node.parent
         if parent < 0 and i in N:
             continue  # a root in N: its inverse inertia stays factored
@@ -72,14 +74,14 @@ class Segment(NamedTuple):
     Omega: Array  # (c, c) inverse inertia at the lower end, the upper end at rest
 
 
-def branching_links(model: Model, support: Support) -> set[int]:
+def branching_links(tree: Tree, support: Support) -> set[int]:
     """N without end-effectors and world: links where rows meet, and more than six."""
     sizes = [span.stop - span.start for span in support.spans]
     N = set()
-    for i in range(model.nb):
-        children = [support.ES[k] for k in model.tree.children(i)] + [[e] for e, at in enumerate(support.at) if at == i]
+    for i in range(len(tree.nodes)):
+        children = [support.ES[k] for k in tree.children(i)] + [[e] for e, at in enumerate(support.at) if at == i]
         meet = all(len(ES) < len(support.ES[i]) for ES in children) and support.ES[i]
-        if meet and sum(sizes[e] for e in support.ES[i]) > 6:
+        if meet and sum(sizes[e] for e in support.ES[i]) > tree.nodes[i].size:
             N.add(i)
     return N
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import inward_articulated, link_inertias, outward_acceleration
+from sarrus.algorithms.sweeps import inward_articulated, outward_acceleration
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -34,17 +34,17 @@ def pv_soft(
 
     weight: R^-1 for constraints that were declared without a softness R of their own.
     """
-    problem = pose_problem(model, q, v, k, external_forces, "pv_soft")
+    problem = pose_problem(model, q, v, tau, k, external_forces, "pv_soft")
     problem = problem._replace(rows=[r.declared() for r in problem.rows])
     weights = [soft_weight(r.R, len(r.k), weight, "pv_soft") for r in problem.rows]
-    H, f = link_inertias(model.tree), list(problem.forces)
+    H, f = problem.H, list(problem.forces)
     with stage("constraints"):
         for r, w in zip(problem.rows, weights, strict=True):
             KR = r.K.T * w  # (6, m)
             H[r.node] = H[r.node] + KR @ r.K
             f[r.node] = f[r.node] + KR @ r.k
-    parts = inward_articulated(model.tree, problem.joints, H, f, tau)
-    qdd, a = outward_acceleration(model.tree, problem.joints, parts)
+    parts = inward_articulated(problem.tree, problem.passages, H, f, problem.tau)
+    qdd, a = outward_acceleration(problem.tree, problem.passages, parts)
     lam = [w * r.residual(a) for r, w in zip(problem.rows, weights, strict=True)]
     return result(problem, qdd, a, lam, soft=True)
 

@@ -115,6 +115,18 @@ BIBTEX: dict[str, str] = {
   journal = {Mechanics of Structures and Machines},
   volume = {15}, number = {4}, pages = {481--506}, year = {1987}
 }""",
+    "chignoli2025": """@article{chignoli2025,
+  author = {Chignoli, Matthew and Adrian, Nicholas and Kim, Sangbae and Wensing, Patrick M.},
+  title = {A Propagation Perspective on Recursive Forward Dynamics for Systems with Kinematic Loops},
+  journal = {IEEE Transactions on Robotics},
+  volume = {41}, doi = {10.1109/TRO.2025.3593081}, year = {2025}
+}""",
+    "jain2011": """@article{jain2011,
+  author = {Jain, Abhinandan},
+  title = {Multibody Graph Transformations and Analysis, Part {II}: Closed-Chain Constraint Embedding},
+  journal = {Nonlinear Dynamics},
+  volume = {67}, number = {4}, pages = {2153--2170}, year = {2012}
+}""",
 }
 
 

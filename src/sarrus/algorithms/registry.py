@@ -8,81 +8,25 @@ matrix all read this table; none of them knows an algorithm by name.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from inspect import Parameter, signature
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
-from sarrus.errors import IllPosedError, unknown_name
-from sarrus.model.model import Model
+from sarrus.algorithms.entry import Algorithm, Input, ports_of
+from sarrus.errors import unknown_name
+
+__all__ = ["Algorithm", "Input", "algorithm", "algorithms", "entry_of", "find"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-_SHAPES: dict[str, Callable[[Model], tuple[int, ...]]] = {
-    "q": lambda model: (model.nq,),
-    "v": lambda model: (model.nv,),
-    "a": lambda model: (model.nv,),
-    "tau": lambda model: (model.nv,),
-    "external_forces": lambda model: (model.nb, 6),
-    "k": lambda model: (model.n_input_rows,),
-    "forces0": lambda model: (model.n_rows,),
-    "rhs": lambda model: (model.n_rows,),
-}
-
-
-@dataclass(frozen=True)
-class Input:
-    """An array that an algorithm takes. An optional one may be left out, which means zero."""
-
-    name: str
-    optional: bool
-
-    def shape(self, model: Model) -> tuple[int, ...]:
-        return _SHAPES[self.name](model)
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """One entry of the table. `outputs` is None when the result is a NamedTuple, whose fields are the names."""
-
-    name: str
-    function: Callable[..., Any]
-    inputs: tuple[Input, ...]
-    outputs: str | None
-    options: tuple[str, ...]
-    cost: str
-    references: tuple[str, ...]
-    supports: tuple[str, ...]
-    family: str  # "tree", "constrained dynamics" or "delassus"
-
-    @property
-    def result_type(self) -> type:
-        """The NamedTuple that the function returns (for algorithms with several outputs)."""
-        return get_type_hints(self.function)["return"]
-
-    @property
-    def summary(self) -> str:
-        """The first sentence of the docstring."""
-        return (self.function.__doc__ or "").strip().split("\n")[0]
-
-    def check_model(self, model: Model) -> None:
-        """Accelerations of a model in which some joint moves no inertia are undefined: an error, not infinity."""
-        if model.ill_posed and (self.name == "aba" or self.family != "tree"):
-            raise IllPosedError(f"{self.name}: {model.ill_posed}")
-
-    def check_options(self, options: dict[str, Any]) -> None:
-        for name in options:
-            if name not in self.options:
-                raise unknown_name(f"option of {self.name}:", name, self.options)
-
 
 _ALGORITHMS: dict[str, Algorithm] = {}
 
 _MODULES = (
     "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "rnea", "crba", "aba", "gravity_forces",
     "bias_forces", "energy", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure",
-    "pv", "pv_early", "pv_soft", "ltl", "ltl_soft", "prox_pv", "constrained_aba", "lcaba", "prox_ltl", "prox_bbo",
-    "bbo", "ltl_osim", "kjr", "efpa", "pv_osim", "pv_osim_fast", "pv_osimr",
+    "project", "pv", "pv_early", "pv_soft", "ltl", "ltl_soft", "prox_pv", "constrained_aba", "lcaba", "prox_ltl",
+    "prox_bbo", "bbo", "ce_aba", "ce_rnea", "ce_bias_forces", "ce_crba", "expand", "reduce", "ltl_osim", "kjr", "efpa",
+    "pv_osim", "pv_osim_fast", "pv_osimr",
 )  # fmt: skip
 
 
@@ -95,10 +39,12 @@ def algorithm(
     supports: tuple[str, ...] = (),
     family: str = "tree",
 ) -> Callable[[Function], Function]:
-    """Enter a function into the table. A trailing "?" marks an optional input; other parameters are fixed options."""
+    """Enter a function into the table. A trailing "?" marks an optional input, "a|b" one of two; other parameters are
+    fixed options.
+    """
 
     def enter(function: Function) -> Function:
-        ports = tuple(Input(name.rstrip("?"), name.endswith("?")) for name in inputs)
+        ports = tuple(port for name in inputs for port in ports_of(name))
         array_names = {port.name for port in ports}
         parameters = list(signature(function).parameters.values())[1:]
         options = tuple(p.name for p in parameters if p.name not in array_names and p.kind is not Parameter.VAR_KEYWORD)
@@ -114,8 +60,10 @@ def entry_of(function: Callable[..., Any]) -> Algorithm:
     return _ALGORITHMS[function.__name__]
 
 
-def find(name: str) -> Algorithm:
-    """The entry of that name; the error for an unknown one lists the valid ones."""
+def find(name: str | Algorithm) -> Algorithm:
+    """The entry of that name; the error for an unknown one lists the valid ones. An entry is its own."""
+    if isinstance(name, Algorithm):
+        return name
     table = algorithms()
     if name not in table:
         raise unknown_name("algorithm", name, table)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import joint_kinematics, outward_motion, resultant_forces
 from sarrus.model.model import Model
@@ -31,16 +34,16 @@ def rnea(model: Model, q: Array, v: Array, a: Array, external_forces: Array | No
     return inward_forces(tree, joints, forces) + armature_of(tree) * a
 
 
-def inward_forces(tree: Tree, joints: list[Kinematics], forces: list[Array]) -> Array:
+def inward_forces(tree: Tree, joints: Sequence[Kinematics | Passage], forces: list[Array]) -> Array:
     """tau = -S^T f, where f is the resultant on a node and everything beyond it."""
     f = list(forces)
     tau: list[Array] = [np.zeros(0)] * len(f)
     with stage("inward"):
         for i in range(len(f) - 1, -1, -1):
-            node, (X, S, _, _) = tree.nodes[i], joints[i]
-            tau[i] = -(S.T @ f[i])
-            if node.parent >= 0:
-                f[node.parent] = f[node.parent] + X.apply_T(f[i])
+            parent, joint = tree.nodes[i].parent, joints[i]
+            tau[i] = -(joint.S.T @ f[i])
+            if parent >= 0:
+                f[parent] = f[parent] + joint.X.apply_T(f[i])
     return np.concatenate(tau) if tau else np.zeros(0)
 
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.model.tree import Node
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.transforms import Transform
 
@@ -33,6 +32,7 @@ class Rows(NamedTuple):
     frame: Transform | None = None
     axes: Array | None = None  # (3, 3)
     relation: tuple[tuple[int, Array], ...] = ()  # the same rows on the joints' own accelerations: (node, (m, n)), ...
+    against_world: bool = False  # rows on several nodes that measure from the world: their root is not among the nodes
 
     @property
     def node(self) -> int:
@@ -70,13 +70,6 @@ class Rows(NamedTuple):
         if self.axes is not None:
             return self.declared_force(residual)
         return residual if self.frame is None else self.frame.apply(residual)
-
-
-def beyond_joint(node: Node, K: Array, KS: Array, UD: Array) -> Array:
-    """K P^T: rows on a node as felt beyond its joint, which is free to move (P = 1 - U D^-1 S^T)."""
-    out = K - KS @ UD.T
-    out[:, list(node.zero_rows)] = 0.0  # S^T P = 0: exactly, so that tracing sees it
-    return out
 
 
 def motion_matrix(X: Transform) -> Array:

@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.model.tree import Kinematics, Node, Tree
-from sarrus.spatial.arrays import Array, matrix
-from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_solve, subtract_product
+from sarrus.algorithms.node_inertia import NodeInertia
+from sarrus.algorithms.passage import Passage, eliminate_inertia
+from sarrus.model.tree import Kinematics, Tree
+from sarrus.spatial.arrays import Array, Scalar, matrix
+from sarrus.spatial.linear_algebra import Ldl, ldl_solve
 from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
 
@@ -78,57 +80,45 @@ def resultant_forces(tree: Tree, motions: list[Motion], external_forces: Array |
     return forces
 
 
-def link_inertias(tree: Tree) -> list[Array]:
-    """H per node, before anything is eliminated."""
-    return [node.inertia.matrix() for node in tree.nodes]
+def link_inertias(tree: Tree) -> list[NodeInertia]:
+    """Of a tree of bodies."""
+    return [NodeInertia((node.inertia,)) for node in tree.nodes]
 
 
 class Articulated(NamedTuple):
     """What the inward sweep leaves at a node for the outward one."""
 
-    U: Array  # (6, m) H S
-    D: Ldl  # S^T U + armature, factored
-    UD: Array  # (6, m) U D^-1
-    u: Array  # (m,) tau + S^T f
+    D: Ldl  # S^T H S + armature, factored
+    UD: Array  # (6, n) U D^-1
+    u: Array  # (n,) tau + S^T f
+    kept: Scalar | None  # `Passage.kept`
 
 
-def eliminate_inertia(node: Node, S: Array, H: Array) -> tuple[Array, Ldl, Array, Array]:
-    """U, D, U D^-1 and the articulated inertia Ha that the parent feels."""
-    U = H @ S
-    D = ldl(S.T @ U + np.diag(node.armature))
-    UD = ldl_solve(D, U.T).T
-    return U, D, UD, subtract_product(H, UD, U, node.zero_rows)
-
-
-def eliminate_joint(node: Node, S: Array, H: Array, f: Array, tau: Array) -> tuple[Articulated, Array, Array]:
-    """Eliminate the joint of a node: U, D, u and the articulated Ha, fa that the parent feels."""
-    U, D, UD, Ha = eliminate_inertia(node, S, H)
-    u = tau + S.T @ f
-    fa = f - UD @ u
-    if node.zero_rows:  # along the joint the parent feels just the reaction of tau
-        rows = list(node.zero_rows)
-        fa[rows] = -(S @ tau)[rows]
-    return Articulated(U, D, UD, u), Ha, fa
+def eliminate_joint(p: Passage, H: Array, f: Array, tau: Array) -> tuple[Articulated, Array, Array]:
+    """Eliminate the joint of a node: D, u and the articulated Ha, fa beyond it."""
+    part, Ha = eliminate_inertia(p, H)
+    u = tau + p.S.T @ f
+    return Articulated(part.D, part.UD, u, part.kept), Ha, p.beyond(f, part.UD @ u, tau, part.kept)
 
 
 def inward_articulated(
-    tree: Tree, joints: list[Kinematics], inertias: list[Array], forces: list[Array], tau: Array
+    tree: Tree, passages: list[Passage], inertias: list[Array], forces: list[Array], tau: Array
 ) -> list[Articulated]:
     """Articulated inertias H and forces f from the leaves to the roots."""
     H, f = list(inertias), list(forces)
     parts: list[Articulated | None] = [None] * len(H)
     with stage("inward"):
         for i in range(len(H) - 1, -1, -1):
-            node, (X, S, _, _) = tree.nodes[i], joints[i]
-            parts[i], Ha, fa = eliminate_joint(node, S, H[i], f[i], tau[node.v])
+            node, p = tree.nodes[i], passages[i]
+            parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], tau[node.v])
             if node.parent >= 0:
-                H[node.parent] = H[node.parent] + X.congruence(Ha)
-                f[node.parent] = f[node.parent] + X.apply_T(fa)
+                H[node.parent] = H[node.parent] + p.congruence(Ha)
+                f[node.parent] = f[node.parent] + p.apply_T(fa)
     return [part for part in parts if part is not None]
 
 
 def outward_acceleration(
-    tree: Tree, joints: list[Kinematics], parts: list[Articulated], held: dict[int, Array] | None = None
+    tree: Tree, passages: list[Passage], parts: list[Articulated], held: dict[int, Array] | None = None
 ) -> tuple[Array, list[Array]]:
     """Joint accelerations, from the roots to the leaves, and those of the nodes in excess of the bias motion.
 
@@ -137,14 +127,14 @@ def outward_acceleration(
     qdd: list[Array] = []
     a: list[Array] = []
     with stage("outward acceleration"):
-        for i, (node, (X, S, _, _), part) in enumerate(zip(tree.nodes, joints, parts, strict=True)):
+        for i, (node, p, part) in enumerate(zip(tree.nodes, passages, parts, strict=True)):
             u = part.u if held is None or i not in held else part.u - held[i]
             own = ldl_solve(part.D, u)
             if node.parent < 0:
                 qdd.append(own)
-                a.append(S @ own)
+                a.append(p.S @ own)
             else:
-                carried = X.apply(a[node.parent])
-                qdd.append(own - part.UD.T @ carried)
-                a.append(carried + S @ qdd[-1])
+                felt = p.felt(a[node.parent])
+                qdd.append(own - part.UD.T @ felt)
+                a.append(p.acceleration(a[node.parent], felt, qdd[-1]))
     return (np.concatenate(qdd) if qdd else np.zeros(0)), a

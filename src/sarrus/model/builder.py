@@ -23,6 +23,7 @@ from sarrus.model.model import (
     as_gravity,
     check_constraint_names,
 )
+from sarrus.model.visuals import Color, Shape, Visual
 from sarrus.model.well_posed import check_well_posed
 from sarrus.spatial.arrays import Array, Scalar, as_field, is_numeric
 from sarrus.spatial.inertia import Inertia
@@ -56,6 +57,7 @@ class ModelBuilder:
         self._frames: dict[str, tuple[str, Placement]] = {}
         self._constraints: dict[str, Constraint] = {}
         self._joint_names: set[str] = set()
+        self._visuals: list[tuple[str, Visual]] = []
         self._report: list[str] = []
 
     def add_body(
@@ -123,6 +125,26 @@ class ModelBuilder:
         self._constraints[constraint.name] = constraint
         return self
 
+    def add_visual(
+        self,
+        body: str,
+        shape: Shape,
+        *,
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None,
+        color: Color | None = None,
+        collision: bool = False,
+    ) -> ModelBuilder:
+        """Draw a shape of `sarrus.model.visuals` on a body, a frame, or "world".
+
+        color      red, green, blue and opacity, from 0 to 1
+        collision  whether it is there for contacts rather than for the eye
+        """
+        owner = f"a visual of {body}"
+        placement = Placement(_rotation(rotation, owner), _field(position, (3,), f"position of {owner!r}"))
+        self._visuals.append((body, Visual(WORLD, placement, shape, color, collision)))
+        return self
+
     def report(self, line: str) -> ModelBuilder:
         """Note something that the model does not represent; it is shown as `model.import_report`."""
         if line not in self._report:
@@ -162,6 +184,9 @@ class ModelBuilder:
             carrier_index, on_carrier = home[body]
             frames.append(Frame(name, carrier_index, on_carrier @ placement))
             home[name] = (carrier_index, on_carrier @ placement)
+        for body, _ in self._visuals:
+            if body not in home:
+                raise unknown_name("body", body, home)
         model = Model(
             self.name,
             tuple(bodies),
@@ -169,6 +194,7 @@ class ModelBuilder:
             tuple(self._constraints.values()),
             self.gravity,
             tuple(self._report),
+            visuals=tuple(visual.moved(*home[body]) for body, visual in self._visuals),
         )
         check_constraint_names(model)
         try:

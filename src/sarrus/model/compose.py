@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import NameClashError
-from sarrus.model.constraints import Constraint
+from sarrus.errors import ModelError, NameClashError
+from sarrus.model.constraints import CenterOfMass, Constraint
 from sarrus.model.model import WORLD, WORLD_NAME, Body, Frame, Model, Placement, check_constraint_names
 from sarrus.model.state import neutral
 from sarrus.spatial.arrays import Array
@@ -45,6 +45,12 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
     )
     if clashes:
         raise NameClashError(f"both robots have {', '.join(sorted(map(repr, clashes)))}: give `attach` a prefix")
+    for constraint in (*model.constraints, *other.constraints):
+        if isinstance(constraint, CenterOfMass):
+            raise ModelError(
+                f"attach: constraint {constraint.name!r} is of the centre of mass of one robot; joined they have "
+                f"another. Declare it afterwards"
+            )
     joined = replace(
         model,
         name=f"{model.name}_{prefix}{other.name}",
@@ -53,6 +59,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         constraints=(*model.constraints, *(_renamed(c, named) for c in other.constraints)),
         import_report=(*model.import_report, *other.import_report),
         home=_joined_home(model, other),
+        visuals=(*model.visuals, *(v.moved(*home(v.body, Placement.identity())) for v in other.visuals)),
     )
     check_constraint_names(joined)
     return joined

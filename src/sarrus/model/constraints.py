@@ -27,6 +27,11 @@ class Constraint:
         """How many rows it has."""
         return 0
 
+    @property
+    def takes_input(self) -> bool:
+        """Whether its desired acceleration is given at run time."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class LinkConstraint(Constraint):
@@ -46,6 +51,10 @@ class LinkConstraint(Constraint):
     @property
     def size(self) -> int:
         raise NotImplementedError
+
+    @property
+    def takes_input(self) -> bool:
+        return isinstance(self.desired, str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +151,36 @@ class Distance(Constraint):
 
 
 @dataclass(frozen=True, eq=False)
+class CenterOfMass(Constraint):
+    """The robot's centre of mass moves as it is told, along some axes of the world: rows on all bodies.
+
+    desired        its acceleration: None (zero), numbers, or "input" (given at run time)
+    at             the position, along those axes, that Baumgarte's feedback returns to; None: velocity feedback only
+    stabilization  Baumgarte's time constant in seconds; None: no feedback
+
+    Forces act on the robot at its centre of mass, along those axes: every body takes the part that its mass has.
+    """
+
+    axes: str = "xyz"
+    desired: Any = field(default=None, kw_only=True)
+    at: Any = field(default=None, kw_only=True)
+    stabilization: float | None = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        return len(self.axes)
+
+    @property
+    def takes_input(self) -> bool:
+        return isinstance(self.desired, str)
+
+    @property
+    def numbers(self) -> list[int]:
+        """Which of x, y, z are held."""
+        return ["xyz".index(axis) for axis in self.axes]
+
+
+@dataclass(frozen=True, eq=False)
 class Tendon(Constraint):
     """A fixed tendon: a length `sum_k coefficient_k q_k`, which actuators, springs and limits act on.
 
@@ -163,9 +202,10 @@ def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None
     """
     if dim not in (3, 6):
         raise ModelError(f"contact of frame {frame!r}: dim is {dim!r}. Valid: 3 (point), 6 (weld)")
+    what = f"frame {frame!r}"
     return Contact(
-        name or f"contact_{frame}", frame, dim, at, desired=_desired(k, dim, frame),
-        stabilization=_time(stabilization, frame), R=_softness(R, dim, frame),
+        name or f"contact_{frame}", frame, dim, at, desired=_desired(k, dim, what),
+        stabilization=_time(stabilization, what), R=_softness(R, dim, what),
     )  # fmt: skip
 
 
@@ -175,10 +215,10 @@ def link_rows(frame: str, K: Any, k: Any = None, *, name: str | None = None, sta
     rows = np.array(K, dtype=float)
     if rows.ndim != 2 or rows.shape[1] != 6 or not np.isfinite(rows).all():
         raise ModelError(f"link_rows of frame {frame!r}: K must be finite, of shape (m, 6), got shape {rows.shape}")
-    m = len(rows)
+    m, what = len(rows), f"frame {frame!r}"
     return LinkRows(
-        name or f"rows_{frame}", frame, rows, desired=_desired(k, m, frame),
-        stabilization=_time(stabilization, frame), R=_softness(R, m, frame),
+        name or f"rows_{frame}", frame, rows, desired=_desired(k, m, what),
+        stabilization=_time(stabilization, what), R=_softness(R, m, what),
     )  # fmt: skip
 
 
@@ -271,6 +311,38 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
     )  # fmt: skip
 
 
+def center_of_mass_constraint(axes: str = "xyz", *, name: str | None = None, at: Any = None, k: Any = None,
+                              stabilization: float | None = None) -> CenterOfMass:  # fmt: skip
+    """The robot's centre of mass is held, or moved: one row per axis of the world, on all bodies.
+
+    axes           which of "x", "y" and "z" are held, and in which order
+    k              its desired acceleration along them: None (zero), numbers, or "input" (an input of the algorithm)
+    at             where it is held along them, for Baumgarte's position feedback: as many numbers as axes
+    stabilization  Baumgarte's time constant in seconds (None: off)
+    """
+    if not isinstance(axes, str) or not axes or len(set(axes)) != len(axes) or not set(axes) <= set("xyz"):
+        raise ModelError(f'centre of mass: the axes are {axes!r}. Valid: "x", "y", "z" or several, such as "xy", "xyz"')
+    what = "the centre of mass"
+    return CenterOfMass(
+        name or f"center_of_mass_{axes}", axes, desired=_desired(k, len(axes), what), at=_place(at, axes),
+        stabilization=_time(stabilization, what),
+    )  # fmt: skip
+
+
+def _place(at: Any, axes: str) -> Any:
+    if at is None:
+        return None
+    try:
+        place = np.array(at, dtype=float)
+    except (TypeError, ValueError):
+        place = np.full(1, np.nan)
+    if place.shape != (len(axes),) or not np.isfinite(place).all():
+        raise ModelError(
+            f"centre of mass: `at` must be {len(axes)} finite numbers, along {', '.join(axes)}, got {at!r}"
+        )
+    return place
+
+
 def _closure(
     joint: str, frame_a: str, frame_b: str, name: str | None, stabilization: float | None, **geometry: Any
 ) -> LoopClosure:
@@ -297,30 +369,28 @@ def _direction(axis: Any, where: str) -> tuple[float, float, float] | None:
     return (x / length, y / length, z / length)
 
 
-def _desired(k: Any, size: int, frame: str) -> Any:
+def _desired(k: Any, size: int, what: str) -> Any:
     if k is None or (isinstance(k, str) and k == "input"):
         return k
     try:
         array = np.array(k, dtype=float)
     except (TypeError, ValueError):
-        raise ModelError(f'constraint of frame {frame!r}: k is {k!r}. Valid: None, {size} numbers, "input"') from None
+        raise ModelError(f'constraint of {what}: k is {k!r}. Valid: None, {size} numbers, "input"') from None
     if array.shape != (size,) or not np.isfinite(array).all():
-        raise ModelError(f"constraint of frame {frame!r}: k must be {size} finite numbers, got {array.tolist()}")
+        raise ModelError(f"constraint of {what}: k must be {size} finite numbers, got {array.tolist()}")
     return array
 
 
-def _softness(R: Any, size: int, frame: str) -> Any:
+def _softness(R: Any, size: int, what: str) -> Any:
     if R is None:
         return None
     array = np.array(R, dtype=float) * np.ones(size) if np.ndim(R) == 0 else np.array(R, dtype=float)
     if array.shape != (size,) or not np.isfinite(array).all() or (array <= 0.0).any():
-        raise ModelError(f"constraint of frame {frame!r}: R must be positive, one number or {size}, got {R!r}")
+        raise ModelError(f"constraint of {what}: R must be positive, one number or {size}, got {R!r}")
     return array
 
 
-def _time(stabilization: float | None, frame: str) -> float | None:
+def _time(stabilization: float | None, what: str) -> float | None:
     if stabilization is not None and not (np.isfinite(stabilization) and stabilization > 0.0):
-        raise ModelError(
-            f"constraint of frame {frame!r}: the stabilization time must be positive, got {stabilization!r}"
-        )
+        raise ModelError(f"constraint of {what}: the stabilization time must be positive, got {stabilization!r}")
     return stabilization

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.arrays import Array, Scalar, each, vector
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.rotations import (
     conjugate,
@@ -34,6 +34,9 @@ from sarrus.spatial.rotations import (
     multiply_quaternions,
     rotate_by_quaternion,
     rotation_from_quaternion,
+    screw_displacement,
+    sinc,
+    unit,
 )
 from sarrus.spatial.transforms import AbstractFactor, Dense, Shift, Turn
 
@@ -41,7 +44,8 @@ _E = np.eye(6)
 
 
 class AbstractJointType(ABC):
-    """What every joint type answers. Motion methods run on floats and symbols; state methods on float batches."""
+    """What every joint type answers. Motion methods run on floats and symbols; state methods on float batches
+    (`integrate` on symbols, too)."""
 
     name: str
     nq: int
@@ -197,12 +201,11 @@ class Planar(AbstractJointType):
 
     def integrate(self, q, v):
         # The exponential of SE(2): constant body velocity for unit time.
-        half = 0.5 * v[..., 2]
-        sinc = np.sinc(half / np.pi)
-        c, s = np.cos(q[..., 2] + half), np.sin(q[..., 2] + half)
-        dx = sinc * (c * v[..., 0] - s * v[..., 1])
-        dy = sinc * (s * v[..., 0] + c * v[..., 1])
-        return q + np.stack([dx, dy, v[..., 2]], axis=-1)
+        half = 0.5 * v[..., 2:]
+        c, s, shorter = each(np.cos, q[..., 2:] + half), each(np.sin, q[..., 2:] + half), sinc(half)
+        dx = shorter * (c * v[..., :1] - s * v[..., 1:2])
+        dy = shorter * (s * v[..., :1] + c * v[..., 1:2])
+        return q + np.concatenate([dx, dy, v[..., 2:]], axis=-1)
 
     def difference(self, q0, q1):
         d = q1 - q0
@@ -249,13 +252,13 @@ class Spherical(AbstractJointType):
         return _random_quaternion(rng, size)
 
     def integrate(self, q, v):
-        return self.normalize(multiply_quaternions(q, exp_quaternion(v)))
+        return unit(multiply_quaternions(q, exp_quaternion(v)))
 
     def difference(self, q0, q1):
         return log_quaternion(multiply_quaternions(conjugate(q0), q1))
 
     def normalize(self, q):
-        return q / np.linalg.norm(q, axis=-1, keepdims=True)
+        return unit(q)
 
 
 class Free(AbstractJointType):
@@ -278,10 +281,9 @@ class Free(AbstractJointType):
 
     def integrate(self, q, v):
         # The exponential of SE(3): constant body velocity for unit time.
-        displacement = np.einsum("...ij,...j->...i", left_jacobian(v[..., 3:]), v[..., :3])
-        p = q[..., :3] + rotate_by_quaternion(q[..., 3:], displacement)
+        p = q[..., :3] + rotate_by_quaternion(q[..., 3:], screw_displacement(v[..., :3], v[..., 3:]))
         turned = multiply_quaternions(q[..., 3:], exp_quaternion(v[..., 3:]))
-        return self.normalize(np.concatenate([p, turned], axis=-1))
+        return np.concatenate([p, unit(turned)], axis=-1)
 
     def difference(self, q0, q1):
         w = log_quaternion(multiply_quaternions(conjugate(q0[..., 3:]), q1[..., 3:]))
@@ -290,8 +292,7 @@ class Free(AbstractJointType):
         return np.concatenate([v, w], axis=-1)
 
     def normalize(self, q):
-        unit = q[..., 3:] / np.linalg.norm(q[..., 3:], axis=-1, keepdims=True)
-        return np.concatenate([q[..., :3], unit], axis=-1)
+        return np.concatenate([q[..., :3], unit(q[..., 3:])], axis=-1)
 
 
 def _random_quaternion(rng: np.random.Generator, size: tuple[int, ...]) -> Array:

@@ -18,8 +18,10 @@ from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.transforms import Transform, pose
 
 if TYPE_CHECKING:
+    from sarrus.model.clusters import ClusterTree, Embedding
     from sarrus.model.state import StateLayout
     from sarrus.model.tree import Tree
+    from sarrus.model.visuals import Visual
 
 WORLD = -1  # the parent of a root
 WORLD_NAME = "world"
@@ -113,7 +115,9 @@ class Model:
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     import_report: tuple[str, ...] = ()
     ill_posed: str = ""  # why accelerations are not defined, if a file was loaded in spite of that
+    embedding: Embedding | None = None  # which constraints hold by construction (`sarrus.embed`)
     home: Array | None = None  # (nq,) the configuration in which a file shows the robot; None: neutral
+    visuals: tuple[Visual, ...] = ()  # what it looks like; no part of `digest`
 
     def __post_init__(self) -> None:
         _freeze(self.gravity, *([] if self.home is None else [self.home]))
@@ -202,8 +206,10 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything that the model declares."""
+        """A hash of everything that the model declares (not of what it looks like)."""
         declared = (self.name, self.bodies, self.frames, self.constraints, self.gravity)
+        if self.embedding is not None:
+            declared = (*declared, self.embedding.clusters)
         return hashlib.sha256(pickle.dumps(declared, protocol=5)).hexdigest()
 
     @cached_property
@@ -222,8 +228,34 @@ class Model:
 
     @property
     def active_constraints(self) -> tuple[Constraint, ...]:
-        """Those that constrain, in order of declaration."""
-        return tuple(c for c in self.constraints if c.active and not isinstance(c, Tendon))
+        """Those that are to be solved for, in order of declaration: without those that are embedded."""
+        embedded = self.embedding.constraints if self.embedding is not None else frozenset()
+        return tuple(c for c in self.constraints if c.active and not isinstance(c, Tendon) and c.name not in embedded)
+
+    @cached_property
+    def spanning(self) -> Model:
+        """The same robot with nothing embedded."""
+        return self if self.embedding is None else replace(self, embedding=None)
+
+    @cached_property
+    def cluster_tree(self) -> ClusterTree:
+        """The tree of the clusters of an embedded model."""
+        from sarrus.model.clusters import cluster_tree
+
+        return cluster_tree(self)
+
+    @cached_property
+    def spinning_tree(self) -> Tree:
+        """As `tree`, but rotors of clusters that nothing sees ride on their parents and only spin."""
+        from sarrus.model.clusters import unseen_rotors
+        from sarrus.model.tree import Tree
+
+        return Tree.of(self, unseen_rotors(self))
+
+    @property
+    def ny(self) -> int:
+        """How many independent velocities there are: nv where nothing is embedded."""
+        return self.nv if self.embedding is None else self.cluster_tree.nv
 
     @property
     def n_rows(self) -> int:
@@ -233,9 +265,7 @@ class Model:
     @property
     def n_input_rows(self) -> int:
         """How many of them have their desired acceleration given at run time."""
-        return sum(
-            c.size for c in self.active_constraints if isinstance(c, LinkConstraint) and isinstance(c.desired, str)
-        )
+        return sum(c.size for c in self.active_constraints if c.takes_input)
 
     def with_constraints(self, *constraints: Constraint) -> Model:
         """The same robot with these constraints declared after those that it has."""
@@ -245,7 +275,7 @@ class Model:
 
     def without_constraints(self) -> Model:
         """The same robot as a plain tree."""
-        return replace(self, constraints=())
+        return replace(self, constraints=(), embedding=None)
 
     def with_gravity(self, gravity: Array) -> Model:
         """The same robot in another gravitational field (a vector in the world frame)."""

@@ -87,6 +87,35 @@ def neutral(model: Model) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
+def limits(model: Model) -> tuple[Array, Array]:
+    """Of every element of q; infinite where there is none. Files that say lower = upper = 0 mean that they do not know."""
+    if not model.nq:
+        return np.zeros(0), np.zeros(0)
+    lower, upper = (np.concatenate([getattr(b.joint, side) for b in model.bodies]) for side in ("lower", "upper"))
+    return np.where(lower < upper, lower, -np.inf), np.where(lower < upper, upper, np.inf)
+
+
+def outside_limits(model: Model, q: Array, tolerance: float = 1e-6) -> Array:
+    """(..., nb): which joints are outside their limits."""
+    lower, upper = limits(model)
+    outside = (q < lower - tolerance) | (q > upper + tolerance)
+    parts = [outside[..., s].any(axis=-1) for s in model.layout.q]
+    return np.stack(parts, axis=-1) if parts else np.zeros((*q.shape[:-1], 0), dtype=bool)
+
+
+def starting_configuration(model: Model) -> Array:
+    """The pose in the file; else neutral, but in the middle of its range wherever that is outside a joint's limits."""
+    if model.home is not None:
+        return model.home
+    q = neutral(model)
+    lower, upper = limits(model)
+    inside = np.clip(q, lower, upper)
+    middle = np.where(
+        np.isfinite(lower) & np.isfinite(upper), 0.5 * (np.maximum(lower, -1e300) + np.minimum(upper, 1e300)), inside
+    )
+    return np.where(inside == q, q, middle)
+
+
 def random_state(model: Model, rng: np.random.Generator | int | None = None, batch: int | None = None):
     """(q, v): q within the joints' limits (angles in [-pi, pi], lengths in [-1, 1] where there are none),
     rotations uniform, v standard normal. With `batch`, arrays (batch, n)."""
@@ -115,7 +144,11 @@ def _random_range(joint) -> tuple[Array, Array]:
 def integrate(model: Model, q, v) -> Array:
     """q moved by the tangent v for unit time: rotations by the exponential, not by addition."""
     q, v = check_configuration(model, q), as_state_array("v", v, model.nv)
-    q, v = _broadcast(q, v)
+    return moved(model, *_broadcast(q, v))
+
+
+def moved(model: Model, q: Array, v: Array) -> Array:
+    """`integrate` on arrays that need no checking: floats, batches of floats, or symbols."""
     return _per_joint(model, q, lambda joint, sq, sv: joint.integrate(q[..., sq], v[..., sv]))
 
 

@@ -18,13 +18,14 @@ the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sarrus.model.joints import AbstractJointType
-from sarrus.spatial.arrays import Array, Scalar, is_numeric
+from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.transforms import AbstractFactor, Dense, Shift, Transform, Turn, pose
 
@@ -58,11 +59,10 @@ class Node:
     body: Transform  # the user's body frame in this node's frame
     inertia: Inertia  # without what was moved to the parent
     armature: Array  # (m,)
-    zero_rows: tuple[int, ...]  # rows of the articulated inertia that the joint leaves zero
 
     def kinematics(self, q: Array, v: Array | None = None) -> Kinematics:
         """X, S, vJ, cJ from the robot's q and v (v None: at rest)."""
-        qi = q[self.q]
+        qi = vector(*q[self.q])  # a float among symbols counts as a number
         if self.offset != 0.0:
             qi = np.concatenate([qi[:1] + self.offset, qi[1:]])
         S = self.joint.subspace(qi)
@@ -75,6 +75,11 @@ class Node:
     def m(self) -> int:
         return self.joint.nv
 
+    @property
+    def size(self) -> int:
+        """How many numbers its acceleration has."""
+        return 6
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -83,6 +88,11 @@ class Tree:
     nodes: tuple[Node, ...]
     gravity: Array  # (3,) in the world
     ground: Inertia  # what was moved to the world: counts in totals, not in motion
+    spins: dict[int, float] = field(default_factory=dict)  # rotors that only spin: moment of inertia about their axis
+
+    @property
+    def nv(self) -> int:
+        return sum(node.m for node in self.nodes)
 
     @property
     def parents(self) -> tuple[int, ...]:
@@ -92,10 +102,14 @@ class Tree:
         return [k for k, node in enumerate(self.nodes) if node.parent == i]
 
     @staticmethod
-    def of(model: Model) -> Tree:
+    def of(model: Model, rotors: Collection[int] = ()) -> Tree:
+        """rotors: bodies that are round about their joint's axis and carry nothing. They ride on their parents, in
+        whose inertia they are, and only spin beside that (`spins`).
+        """
         nodes = _choose_frames(model)
-        nodes, ground = _share_inertia(nodes)
-        return Tree(tuple(nodes), model.gravity, ground)
+        spins = {i: float(nodes[i].inertia.Io[2, 2]) for i in rotors}
+        nodes, ground = _share_inertia(nodes, rotors)
+        return Tree(tuple(nodes), model.gravity, ground, spins)
 
 
 # --- frames ------------------------------------------------------------------------------------------
@@ -133,7 +147,6 @@ def _choose_frames(model: Model) -> list[Node]:
                 body=body_in_node.transform,
                 inertia=_without_noise(body.inertia.transformed(body_in_node.transform)),
                 armature=joint.armature,
-                zero_rows=_zero_rows(joint.type, joint.armature),
             )
         )
     return nodes
@@ -269,28 +282,20 @@ def _inverse(a: Placement) -> Placement:
     return replace(a, R=a.R.T, p=-(a.R.T @ a.p))
 
 
-def _zero_rows(joint: AbstractJointType, armature: Array) -> tuple[int, ...]:
-    """S^T Ha = 0 without armature; where S is a set of unit vectors those rows of Ha vanish."""
-    if not is_numeric(armature) or armature.any() or joint.name in ("universal", "helical"):
-        return ()
-    S = joint.subspace(joint.neutral())
-    return tuple(int(k) for k in np.flatnonzero(S.any(axis=1)))
-
-
 # --- inertia -----------------------------------------------------------------------------------------
 
 
-def _share_inertia(nodes: list[Node]) -> tuple[list[Node], Inertia]:
-    """Move inwards, from the leaves, whatever a body's inertia shares with its parent."""
+def _share_inertia(nodes: list[Node], rotors: Collection[int]) -> tuple[list[Node], Inertia]:
+    """Move inwards, from the leaves, whatever a body's inertia shares with its parent; of a rotor, all of it."""
     nodes = list(nodes)
     ground = Inertia.zero()
     for i in range(len(nodes) - 1, -1, -1):
         node = nodes[i]
-        shared = node.joint.shareable(node.inertia)
+        shared = node.inertia if i in rotors else node.joint.shareable(node.inertia)
         if shared.is_zero:
             continue
         nodes[i] = replace(node, inertia=node.inertia - shared)
-        # Any configuration gives the same: that is what makes it shareable.
+        # Any configuration gives the same: that is what makes it shareable (and a rotor round).
         moved = shared.transformed(node.fixed)
         if node.parent < 0:
             ground = ground + moved

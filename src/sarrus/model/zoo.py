@@ -11,6 +11,7 @@ from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import contact
 from sarrus.model.joints import JOINT_TYPES
 from sarrus.model.model import Model
+from sarrus.model.zoo_geared_robots import geared_quadruped, humanoid_leg
 from sarrus.model.zoo_loops import (
     bennett,
     chain_of_loops,
@@ -24,8 +25,18 @@ from sarrus.model.zoo_loops import (
     sarrus_linkage,
     slider_crank,
     star_pairs,
+    star_to_one,
     stewart,
     two_hands_cube,
+)
+from sarrus.model.zoo_transmissions import (
+    connecting_rod,
+    differential,
+    link_and_rotor,
+    parallel_belt,
+    parallel_chains,
+    transmission,
+    tree_of,
 )
 
 __all__ = [
@@ -35,21 +46,31 @@ __all__ = [
     "chain_every_kth_welded",
     "chain_of_loops",
     "chain_welded_tip",
+    "connecting_rod",
     "coupled_loops",
     "cycle",
     "delta",
+    "differential",
     "five_bar",
     "flat_four_bar",
     "four_bar",
+    "geared_quadruped",
     "hand_cube",
+    "humanoid_leg",
     "ladder",
+    "link_and_rotor",
+    "parallel_belt",
+    "parallel_chains",
     "random_tree",
     "sarrus_linkage",
     "slider_crank",
     "star_pairs",
+    "star_to_one",
     "stem",
     "stewart",
+    "transmission",
     "tree",
+    "tree_of",
     "two_hands_cube",
 ]
 

@@ -238,6 +238,28 @@ def star_pairs(m: int, length: int = 4) -> Model:
     return sketch.build()
 
 
+def star_to_one(m: int, length: int = 6) -> Model:
+    """A floating hub with m branches of `length` links that bow out and meet above it, their tips all welded to that of
+    the first: every loop shares a branch with every other (LCABA paper, Fig. 9; in `star_pairs` none does).
+    """
+    _at_least(2, m=m)
+    _at_least(1, length=length)
+    sketch = Sketch(f"star_to_one_{m}_{length}")
+    sketch.box("hub", WORLD_NAME, 0.0 * X, (0.2, 0.2, 0.1), 3.0)
+    tip, ends = 0.15 * length * Z, []
+    for b in range(m):
+        angle = 360.0 * b / m
+        start, bow = 0.1 * _around(angle), 0.4 * _around(angle + 20.0)
+        parent = "hub"
+        points = [start + s * (tip - start) + 4.0 * s * (1.0 - s) * bow for s in np.linspace(0.0, 1.0, length + 1)]
+        for k in range(length):
+            parent = sketch.rod(f"branch_{b}_{k}", parent, points[k], points[k + 1], axis=(X, Y, Z)[(k + b) % 3])
+        ends.append(parent)
+    for b in range(1, m):
+        sketch.close(f"weld_{b}", ends[0], ends[b], tip, "weld")
+    return sketch.build()
+
+
 def hand_cube() -> Model:
     """A hand on the ground whose four fingers of four joints hold a free cube, point contacts: 22 freedoms, 12 rows."""
     return _grasp("hand_cube", ("left",))

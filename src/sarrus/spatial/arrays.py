@@ -6,6 +6,7 @@ floats give a float array, anything else an object array.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from sarrus.spatial.choice import Scalar
 from sarrus.spatial.parameter import Parameter, is_casadi
 
-__all__ = ["Array", "Scalar", "as_field", "is_numeric", "matrix", "vector"]
+__all__ = ["Array", "Scalar", "as_field", "each", "is_numeric", "matrix", "vector"]
 
 Array = np.ndarray
 
@@ -39,6 +40,12 @@ def _float_if_possible(array: Array) -> Array:
     if all(isinstance(x, (float, int, np.floating, np.integer)) for x in array.flat):
         return array.astype(float)
     return array
+
+
+def each(function: Callable[[Any], Any], array: Array) -> Array:
+    """np.sin, np.cos or np.sqrt of every element. (On an object array NumPy would ask plain numbers for methods.)"""
+    array = np.asarray(array)
+    return function(array) if array.dtype != object else np.asarray(np.frompyfunc(function, 1, 1)(array), dtype=object)
 
 
 def is_numeric(array: Array) -> bool:

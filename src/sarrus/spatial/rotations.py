@@ -1,13 +1,15 @@
 """Vectors in three dimensions, rotation matrices and quaternions (x y z w).
 
-These run on floats and on symbols alike; `exp_quaternion` and friends, for states, run on batches of floats.
+These run on floats and on symbols alike. Those for states take batches of floats as well, shapes (..., 3) and (..., 4).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array, matrix, vector
+from sarrus.spatial.arrays import Array, each, matrix, vector
+
+_TINY = 1e-30  # added to squares: no division by zero, and no digit changes, in single precision neither
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -61,7 +63,7 @@ def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
     return rotation_about(ez, yaw) @ rotation_about(ey, pitch) @ rotation_about(ex, roll)
 
 
-# --- batches of floats, shapes (..., 3) and (..., 4) -------------------------------------------------
+# --- floats, symbols and batches of floats: shapes (..., 3) and (..., 4) ------------------------------
 
 
 def multiply_quaternions(a: Array, b: Array) -> Array:
@@ -81,10 +83,40 @@ def rotate_by_quaternion(quaternion: Array, x: Array) -> Array:
     return x + w * t + np.cross(u, t)
 
 
+def sinc(x: Array) -> Array:
+    """sin(x) / x."""
+    size = each(np.sqrt, x * x + _TINY)
+    return each(np.sin, size) / size
+
+
+def unit(quaternion: Array) -> Array:
+    """A quaternion scaled to length one."""
+    return quaternion / each(np.sqrt, np.sum(quaternion * quaternion, axis=-1, keepdims=True))
+
+
 def exp_quaternion(rotation_vector: Array) -> Array:
     """The quaternion of a rotation vector."""
-    angle = np.linalg.norm(rotation_vector, axis=-1, keepdims=True)
-    return np.concatenate([0.5 * np.sinc(angle / (2 * np.pi)) * rotation_vector, np.cos(0.5 * angle)], axis=-1)
+    half = 0.5 * rotation_vector
+    angle = each(np.sqrt, np.sum(half * half, axis=-1, keepdims=True) + _TINY)
+    return np.concatenate([(each(np.sin, angle) / angle) * half, each(np.cos, angle)], axis=-1)
+
+
+def screw_displacement(linear: Array, rotation_vector: Array) -> Array:
+    """Where a body's origin gets in unit time, in its axes at the start, with constant velocities in its own axes.
+
+    `left_jacobian(rotation_vector) @ linear`. What cancels for small angles is then multiplied by their square.
+    """
+    w = rotation_vector
+    squared = np.sum(w * w, axis=-1, keepdims=True) + _TINY
+    half = 0.5 * each(np.sqrt, squared)
+    s, c = each(np.sin, half), each(np.cos, half)
+    across = np.cross(w, linear)
+    a = 0.5 * (s / half) * (s / half)  # (1 - cos) / angle^2
+    b = (1.0 - s * c / half) / squared  # (angle - sin) / angle^3
+    return linear + a * across + b * np.cross(w, across)
+
+
+# --- batches of floats --------------------------------------------------------------------------------
 
 
 def log_quaternion(quaternion: Array) -> Array:

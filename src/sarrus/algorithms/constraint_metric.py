@@ -1,0 +1,95 @@
+"""Constraints to first order, and the kinetic metric in which motions that meet them are the smallest.
+
+Half the squared length of a motion is its kinetic energy, so that the smallest motion with J dq = b is
+dq = M^-1 J^T (J M^-1 J^T)^+ b: the one that an impulse through the constraints gives.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.closure import Measure, position_rows
+from sarrus.algorithms.crba import crba
+from sarrus.algorithms.gap import gap_condition, link_gap
+from sarrus.algorithms.joint_space import Ltdl, delassus_of, ltdl, solve_forward
+from sarrus.algorithms.sweeps import joint_kinematics
+from sarrus.model.model import Model
+from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.linear_algebra import Ldl, ldl_semidefinite, ldl_solve
+from sarrus.spatial.stages import stage
+
+ANGLES = Measure(gap_condition, link_gap)  # not sines: half a turn is not closed
+_LIGHTEST = 1e-9  # of the mean inertia: what a joint that moves none is taken to have
+_RANK_DAMPING = 1e-10  # of velocities, relative to the mean of A
+
+
+class Linearized(NamedTuple):
+    """Errors and Jacobian at a configuration, with what it takes to step there."""
+
+    error: Array  # (m,)
+    J: Array  # (m, nv)
+    mass: Ltdl
+    Y: Array  # (m, nv) J L^-1
+    A: Array  # (m, m) J M^-1 J^T
+
+    def step(self, change: Array, damping: Scalar) -> Array:
+        """The smallest dq with J dq = change, but for the damping, which is relative to the mean of A's diagonal."""
+        return self.motion(ldl_solve(self.factor(damping), change))
+
+    def factor(self, damping: Scalar) -> Ldl:
+        A, n = self.A.copy(), range(len(self.A))
+        A[n, n] = A.diagonal() + damping * _mean(A)
+        return ldl_semidefinite(A)
+
+    def motion(self, impulse: Array) -> Array:
+        """M^-1 J^T impulse."""
+        return solve_forward(self.mass, (self.Y.T @ impulse) * self.mass.d_inv)
+
+
+def linearized(model: Model, q: Array, held: Array | None = None) -> Linearized:
+    """All active constraints at q; velocities that are `held` (1, else 0) have no part in any motion.
+
+    Far from closed, the metric is mixed with a plain one: light bodies would spin wildly. The part of that is
+    proportional to the error, so that close to the constraints it is the kinetic one.
+    """
+    error, J = position_rows(model, joint_kinematics(model.tree, q), q, None, ANGLES)
+    M = crba(model, q).copy()
+    n = range(model.nv)
+    far = np.sqrt(vector(error @ error))[0] + (_LIGHTEST if model.ill_posed else 0.0)
+    M[n, n] = M.diagonal() + far * _mean(M)
+    moving = J
+    if held is not None:
+        free = 1.0 - held
+        M = M * free * free[:, None]
+        M[n, n] = M.diagonal() + held
+        moving = J * free
+    mass = ltdl(model.tree, M)
+    A, Y = delassus_of(mass, moving, [_support(row, mass.ancestors) for row in moving])
+    return Linearized(error, J, mass, Y, A)
+
+
+def without_opening(rows: Linearized, v: Array) -> Array:
+    """v less what would open the constraints.
+
+    Redundant rows leave pivots of rounding, which without damping would hold the mechanism's own motion (the Sarrus
+    linkage). The later solves take back what damping changes for the others.
+    """
+    with stage("velocity"):
+        factor, opening = rows.factor(_RANK_DAMPING), rows.J @ v
+        impulse = ldl_solve(factor, opening)
+        for _ in range(2):
+            impulse = impulse + ldl_solve(factor, opening - rows.A @ impulse)
+        return v - rows.motion(impulse)
+
+
+def _support(row: Array, ancestors: list[list[int]]) -> list[int]:
+    """The velocities that a row of Y = J L^-1 depends on: those that are not known to be zero, and their ancestors."""
+    moving = [k for k, x in enumerate(row) if not (isinstance(x, float) and x == 0.0)]
+    return sorted(set(moving).union(*(ancestors[k] for k in moving)))
+
+
+def _mean(A: Array) -> Scalar:
+    """Of the diagonal."""
+    return sum(A.diagonal(), 0.0) * (1.0 / max(len(A), 1))

@@ -1,0 +1,1 @@
+"""What to embed, and in which coordinates."""

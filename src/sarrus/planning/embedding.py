@@ -1,0 +1,183 @@
+"""Embedding constraints: clusters, and which of their velocities are independent.
+
+The choice is made with numbers, at configurations on the constraints, once per model:
+
+1. the rank r of a cluster's rows K says how many velocities depend on the others;
+2. those are taken greedily, the least wanted as independent first: those that the user or the file calls independent
+   last, then those of actuated joints, then those that carry most of the robot (their motion subspace is then a unit
+   vector). Within a kind, the column that is farthest from those taken already;
+3. r rows are taken likewise; the others are redundant;
+4. the rows are ordered into blocks (`block_order.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sarrus.algorithms.cluster_rows import rows_of_cluster
+from sarrus.algorithms.project import project
+from sarrus.errors import ModelError, StateError, UnsupportedError, unknown_name
+from sarrus.model.clusters import Cluster, Embedding, find_clusters, with_coordinates
+from sarrus.model.constraints import Coupling, Distance, LoopClosure
+from sarrus.model.model import Model
+from sarrus.model.state import check_configuration, neutral, random_state
+from sarrus.planning.block_order import block_order
+from sarrus.spatial.arrays import Array
+
+_SAMPLES = 4
+_RANK = 1e-7  # singular values below this part of the largest count as zero
+_ZERO = 1e-13  # elements of K, relative to its largest, that are rounding
+_FAR = 0.05  # how much of a column must be new for it to be taken before those of a more wanted kind
+_CLOSED = 1e-9
+
+
+def embed(
+    model: Model,
+    constraints: Sequence[str] | None = None,
+    *,
+    independent: Sequence[str] = (),
+    at: Array | None = None,
+) -> Model:
+    """The same robot with loops and couplings embedded: they hold by construction, and cost no rows.
+
+    constraints  names of loop closures, distances and couplings; default: all active ones
+    independent  names of joints whose coordinates are to be independent; default: chosen
+    at           a configuration on the constraints to choose from; default: some are looked for
+
+    Contacts and constraints that were not named stay, for lcaba, pv and all other methods; without any, use `ce_aba`.
+    """
+    if model.embedding is not None:
+        raise ModelError(f"model {model.name!r} is embedded already; begin with `model.spanning`")
+    if not model.is_numeric:
+        raise UnsupportedError(f"model {model.name!r} has symbols: which velocities are independent depends on numbers")
+    chosen = _chosen(model, constraints)
+    for joint in independent:
+        model.joint_index(joint)
+    clusters = find_clusters(model, chosen)
+    samples = _samples(model, {c.name for c in chosen}, at)
+    wanted = {k for name in independent for k in _span(model, model.joint_index(name))}
+    divided = tuple(_divide(model, cluster, samples, wanted) for cluster in clusters)
+    return replace(model, embedding=Embedding(divided, tuple(samples)))
+
+
+def _chosen(model: Model, names: Sequence[str] | None) -> list[LoopClosure | Distance | Coupling]:
+    valid = {c.name: c for c in model.active_constraints if isinstance(c, (LoopClosure, Distance, Coupling))}
+    if names is None:
+        if not valid:
+            raise UnsupportedError(f"model {model.name!r} has no loop closures, distances or couplings to embed")
+        return list(valid.values())
+    for name in names:
+        if name not in valid:
+            raise unknown_name("constraint to embed:", name, valid)
+    return [c for name, c in valid.items() if name in names]
+
+
+def _span(model: Model, joint: int) -> range:
+    v = model.layout.v[joint]
+    return range(v.start, v.stop)
+
+
+def _samples(model: Model, names: set[str], at: Array | None) -> list[Array]:
+    """A few configurations on the constraints that are to be embedded, the first near the robot's home."""
+    only = replace(model, constraints=tuple(c for c in model.constraints if c.name in names))
+    home = neutral(model) if model.home is None else model.home
+    if at is not None:
+        home = check_configuration(model, at)
+    if all(isinstance(c, Coupling) and not any(c.polynomial[2:]) for c in only.constraints):
+        return [home]  # K is the same everywhere
+    found = []
+    rng = np.random.default_rng(0)
+    near, _ = random_state(model, rng, batch=8 * _SAMPLES)
+    tangents = 0.3 * rng.normal(size=(2 * _SAMPLES, model.nv))
+    from sarrus.model.state import integrate
+
+    seeds = [home, *(integrate(model, home, t) for t in tangents), *near]
+    for seed in seeds:
+        result = project(only, np.asarray(seed, dtype=float))
+        if float(result.error) < _CLOSED:
+            found.append(np.asarray(result.q, dtype=float))
+        if len(found) == _SAMPLES:
+            break
+    if not found:
+        raise StateError(
+            f"no configuration of {model.name!r} was found that closes {', '.join(sorted(names))}; give one as `at`"
+        )
+    return found
+
+
+def _divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[int]) -> Cluster:
+    K_at = [rows_of_cluster(model, cluster, q) for q in samples]
+    velocities = [k for i in cluster.bodies for k in _span(model, i)]
+    ranks = [_rank(K) for K in K_at]
+    best = max(range(len(samples)), key=lambda x: (ranks[x], _conditioning(K_at[x], ranks[x])))
+    K, r = K_at[best], ranks[best]
+    classes = [_preference(model, cluster, v, wanted) for v in velocities]
+    dependent = _greedy(K, r, classes)
+    free = [velocities[x] for x in range(len(velocities)) if x not in dependent]
+    missing = sorted(wanted & {velocities[x] for x in dependent})
+    if missing:
+        names = ", ".join(
+            repr(b.joint.name)
+            for b, s in zip(model.bodies, model.layout.v, strict=True)
+            if set(missing) & set(range(s.start, s.stop))
+        )
+        raise ModelError(
+            f"the constraints {', '.join(map(repr, cluster.constraints))} leave {len(free)} of {len(velocities)} "
+            f"velocities independent, and {names} cannot be among them together with the others"
+        )
+    rows = _greedy(K[:, dependent].T, r, [(0.0,)] * len(K))
+    A = K[np.ix_(rows, dependent)]
+    pattern = np.any([np.abs(M[np.ix_(rows, dependent)]) > _ZERO * np.abs(M).max() for M in K_at], axis=0)
+    blocks = [([rows[x] for x in b], [velocities[dependent[x]] for x in c]) for b, c in block_order(A, pattern)]
+    return with_coordinates(cluster, free, blocks)
+
+
+def _rank(K: Array) -> int:
+    values = np.linalg.svd(K, compute_uv=False)
+    return int(np.sum(values > _RANK * values[0])) if values.size and values[0] > 0.0 else 0
+
+
+def _conditioning(K: Array, r: int) -> float:
+    values = np.linalg.svd(K, compute_uv=False)
+    return float(values[r - 1] / values[0]) if r else 1.0
+
+
+def _preference(model: Model, cluster: Cluster, velocity: int, wanted: set[int]) -> tuple[float, ...]:
+    """How much a velocity is wanted as an independent one: small is taken as dependent first."""
+    i = next(i for i in cluster.bodies if velocity in _span(model, i))
+    joint = model.bodies[i].joint
+    carried = sum(float(model.bodies[k].inertia.mass) for k in range(model.nb) if _carries(model, i, k))
+    single = float(joint.type.nv == 1)  # an angle is a better coordinate than a component of an angular velocity
+    actuated = float(bool(np.isfinite(joint.effort_limit).any()))
+    return (float(velocity in wanted), float(joint.independent is True), single, actuated, carried)
+
+
+def _carries(model: Model, i: int, k: int) -> bool:
+    while k > i:
+        k = model.bodies[k].parent
+    return k == i
+
+
+def _greedy(K: Array, r: int, classes: list[tuple[float, ...]]) -> list[int]:
+    """r columns of K that are far from depending on each other, those of a lower class first."""
+    taken: list[int] = []
+    rest = K.copy()
+    lengths = np.linalg.norm(K, axis=0)
+    for least in (_FAR, 1e-3, _RANK):
+        for kind in sorted(set(classes)):
+            while len(taken) < r:
+                new = np.linalg.norm(rest, axis=0)
+                share = [
+                    new[x] / lengths[x] if classes[x] == kind and x not in taken and lengths[x] > 0.0 else 0.0
+                    for x in range(len(lengths))
+                ]
+                x = int(np.argmax(share))
+                if share[x] < least:
+                    break
+                taken.append(x)
+                direction = rest[:, x] / new[x]
+                rest = rest - np.outer(direction, direction @ rest)
+    return taken
