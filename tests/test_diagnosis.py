@@ -80,6 +80,45 @@ def test_half_a_turn_is_not_closed():
     assert abs(found.q[0]) < 1e-9 or abs(found.q[0] - 2.0 * np.pi) < 1e-9
 
 
+@pytest.mark.parametrize("joint", ["revolute", "cylindrical", "planar", "helical", "prismatic"])
+def test_opposite_axes_are_not_aligned(joint):
+    """A body that turns about y, joined to the world by a joint about z: half a turn does not close it."""
+    builder = sarrus.ModelBuilder("flap")
+    builder.add_body("flap", joint="revolute", axis=(0, 1, 0), mass=1.0, inertia=np.eye(3))
+    model = builder.build().with_constraints(sarrus.loop("world", "flap", joint, axis=(0, 0, 1)))
+    turned = np.array([np.pi])
+    assert np.abs(sarrus.closure(model, turned).position).max() == pytest.approx(np.pi)
+    found = sarrus.diagnose(model, turned)
+    assert found.error == pytest.approx(np.pi)
+    assert found.assembled
+    assert abs(np.sin(found.q[0])) < 1e-9
+    assert np.cos(found.q[0]) > 0.0
+
+
+@pytest.mark.parametrize("joint", ["revolute", "cylindrical", "planar", "helical", "prismatic", "weld"])
+def test_the_jacobian_is_the_derivative_of_the_error_where_it_is_closed(joint):
+    loop = sarrus.loop("world", "body_1", joint, axis=(0.6, 0.0, 0.8), pitch=0.1 if joint == "helical" else 0.0)
+    model = zoo.random_tree(3, 2, joints=["free", "spherical"]).with_constraints(loop)
+    q = sarrus.diagnose(model, sarrus.random_state(model, 0)[0]).q
+    J = sarrus.closure(model, q).jacobian
+    steps = 1e-6 * np.eye(model.nv)
+    there, back = (
+        np.stack([sarrus.closure(model, sarrus.integrate(model, q, sign * step)).position for step in steps], axis=1)
+        for sign in (1.0, -1.0)
+    )
+    np.testing.assert_allclose((there - back) / 2e-6, J, atol=1e-8)
+
+
+def test_the_centre_of_mass_is_a_constraint_like_others():
+    model = zoo.tree(7, floating=True).with_constraints(sarrus.center_of_mass_constraint("yz", at=[0.1, 0.7]))
+    found = sarrus.diagnose(model, sarrus.neutral(model))
+    assert found.assembled
+    assert found.projected
+    assert found.rank == 2
+    assert found.constraints[0].between == "all bodies"
+    np.testing.assert_allclose(sarrus.center_of_mass(model, found.q).position[1:], [0.1, 0.7], atol=1e-9)
+
+
 def test_impossible_loops_are_said_to_be():
     model = zoo.chain(2).with_constraints(sarrus.distance("tip", "world", 5.0))
     found = sarrus.diagnose(model)

@@ -55,9 +55,12 @@ def key(digest: str, variant: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def model_key(model_digest: str, what: str, variant: str) -> str:
-    """The name of the kernel of this algorithm (and its options) on this model: found without tracing it again."""
-    sources = _hash_of_sources("spatial", "model", "algorithms")
+def model_key(model_digest: str, what: str, variant: str, *rooms: str) -> str:
+    """The name of the kernel of this algorithm (and its options) on this model: found without tracing it again.
+
+    rooms  whose text determines it, beside those that determine every algorithm
+    """
+    sources = _hash_of_sources("spatial", "model", "algorithms", *rooms)
     return key("\n".join([model_digest, what, sources]), variant)
 
 

@@ -7,7 +7,7 @@ import time
 from sarrus.codegen import jit
 from sarrus.codegen.allocate import Action, Compute, Load, Store, allocate
 from sarrus.codegen.artifact import Artifact, Scratch
-from sarrus.codegen.driver import emit_batch, emit_run, scratch_layout
+from sarrus.codegen.driver import emit_batch, emit_entry, emit_run, scratch_layout
 from sarrus.codegen.emit import declarations, emit_again, emit_begin, emit_chunk, emit_table
 from sarrus.codegen.fuse import fuse
 from sarrus.codegen.image import NotFlatError, link_flat
@@ -19,7 +19,7 @@ from sarrus.codegen.tape import Tape
 
 # Instructions per function. LLVM's time per instruction grows with it; beyond a few hundred the code gets no better.
 CHUNK_SIZE = 500
-ENTRIES = ["batch", "batch_single", "single_into", "single_new"]
+ENTRIES = ["batch", "batch_single", "single_into", "single_new", "run", "run_single"]
 
 
 def compile_tape(tape: Tape, lane: Lane) -> Artifact:
@@ -63,7 +63,12 @@ def module_of(tape: Tape, lane: Lane) -> tuple[str, Scratch, Scratch, dict[str, 
     ]
     if lane.count > 1:
         parts.append(_emit_steps(planned, actions, lane, "lanes"))
-    parts.append(emit_batch(planned, lane, scratch, "lanes_run" if lane.count > 1 else "single_run", "batch"))
+    run = "lanes_run" if lane.count > 1 else "single_run"
+    parts += [
+        emit_batch(planned, lane, scratch, run, "batch"),
+        emit_entry(run, "run"),
+        emit_entry("single_run", "run_single"),
+    ]
     return "\n".join(parts), scratch, single_scratch, stats
 
 

@@ -36,6 +36,13 @@ def emit_run(plan: Plan, step_names: list[str], name: str) -> str:
     return w.finish()
 
 
+def emit_entry(run: str, name: str) -> str:
+    """`run` under a name that other native code can call (`program.py`)."""
+    w = Writer(f"void @{name}(ptr %w, ptr %k)")
+    w.do(f"call void @{run}(ptr %w, ptr %k)")
+    return w.finish()
+
+
 def emit_batch(plan: Plan, lane: Lane, scratch: Scratch, run: str, name: str) -> str:
     """`name(inputs, outputs, first, count, scratch, constants)`: states first .. first + count - 1 of a batch.
 
@@ -106,7 +113,7 @@ def _write_gather(w: Writer, lane: Lane, rows: list[str], count: int, slots: str
         column = w.value(f"mul i64 {i}, {lane.bytes}")
         loaded = [w.value(f"load {T}, ptr {w.offset(row, column)}, align {size}") for row in rows]
         target = w.offset(slots, w.value(f"mul i64 {i}, {lanes * lane.bytes}"))
-        for number, x in enumerate(_transposed(w, lane, loaded)):
+        for number, x in enumerate(transposed(w, lane, loaded)):
             w.do(f"store {T} {x}, ptr {w.offset(target, number * lane.bytes)}, align {lane.alignment}")
     for column in range(count // lanes * lanes, count):
         for number, row in enumerate(rows):
@@ -124,7 +131,7 @@ def _write_scatter(w: Writer, lane: Lane, rows: list[str], count: int, slots: st
             for number in range(lanes)
         ]
         column = w.value(f"mul i64 {i}, {lane.bytes}")
-        for row, x in zip(rows, _transposed(w, lane, loaded), strict=True):
+        for row, x in zip(rows, transposed(w, lane, loaded), strict=True):
             w.do(f"store {T} {x}, ptr {w.offset(row, column)}, align {size}")
     for column in range(count // lanes * lanes, count):
         for number, row in enumerate(rows):
@@ -133,7 +140,7 @@ def _write_scatter(w: Writer, lane: Lane, rows: list[str], count: int, slots: st
             w.do(f"store {lane.scalar} {x}, ptr {w.offset(row, column * size)}, align {size}")
 
 
-def _transposed(w: Writer, lane: Lane, vectors: list[str]) -> list[str]:
+def transposed(w: Writer, lane: Lane, vectors: list[str]) -> list[str]:
     """The square matrix whose rows are `vectors`, transposed: blocks of 1, 2, 4 ... change places."""
     lanes, T = lane.count, lane.type
     distance = 1

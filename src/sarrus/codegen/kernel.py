@@ -28,7 +28,7 @@ _THREAD_GRAIN = 2_000_000  # operations that are worth handing to another thread
 
 def compile(  # the name users expect; the builtin is not used here
     model: Model,
-    method: str = "aba",
+    method: str | registry.Algorithm = "aba",
     *,
     dtype: Any = np.float64,
     lanes: str | int = "auto",
@@ -43,6 +43,7 @@ def compile(  # the name users expect; the builtin is not used here
     dtype            float64 or float32
     lanes            states computed at once by SIMD; "auto" takes what the processor has
     external_forces  whether the kernel takes forces on bodies as a last input, (nb, 6)
+    method           an algorithm of the registry, or one made on the fly whose options have telling `repr`s
     inputs           which arrays it takes, by name; default: those that the method needs
     parameters       for a model with CasADi symbols: the order in which the kernel's last input holds their values
     options          fixed arguments of the method, e.g. `frame="left_foot"`
@@ -58,15 +59,17 @@ def compile(  # the name users expect; the builtin is not used here
     if kind not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise UnsupportedError(f"dtype {kind} is not supported. Valid: float64, float32")
     if not cache or not model.is_numeric:
-        tape = trace(model, method, inputs=names, parameters=parameters, **options)
+        tape = trace(model, entry, inputs=names, parameters=parameters, **options)
         return Kernel(method, model.name, build_native(tape, kind.name, lanes, cache))
     # Keyed by the model, so that a process that finds the kernel need not trace it again.
     lane = lane_of(kind.name, lanes)
-    what = repr((method, names, sorted(options.items())))
-    key = disk.model_key(model.digest, what, f"{kind.name} {lane.count}")
+    module = entry.function.__module__
+    what = repr((entry.name, names, sorted(options.items())))
+    room = [x for x in module.split(".")[1:2] if module.startswith("sarrus.") and x != "algorithms"]
+    key = disk.model_key(model.digest, what, f"{kind.name} {lane.count}", *room)
     native = _load(key, lane)
     if native is None:
-        tape = trace(model, method, inputs=names, **options)
+        tape = trace(model, entry, inputs=names, **options)
         native = build_native(tape, kind.name, lane.count, cache=False)
         _save(key, native)
     return Kernel(method, model.name, native, key)
@@ -87,10 +90,12 @@ def _save(key: str, native: NativeKernel) -> None:
     disk.save(key, struct.pack("<Q", len(tape)) + tape + native.artifact.to_bytes())
 
 
-def _revived(method: str, model_name: str, tape: Tape, dtype: str, lanes: int, key: str | None) -> Kernel:
+def _revived(
+    entry: str | registry.Algorithm, model_name: str, tape: Tape, dtype: str, lanes: int, key: str | None
+) -> Kernel:
     """A pickled kernel where it arrives: loaded if this machine has it, else compiled."""
     native = None if key is None else _load(key, lane_of(dtype, lanes))
-    return Kernel(method, model_name, native or build_native(tape, dtype, lanes), key)
+    return Kernel(entry, model_name, native or build_native(tape, dtype, lanes), key)
 
 
 class Kernel:
@@ -100,9 +105,12 @@ class Kernel:
     (`return_status=True` tells which). Shapes and types are.
     """
 
-    def __init__(self, method: str, model_name: str, native: NativeKernel, key: str | None = None) -> None:
+    def __init__(
+        self, method: str | registry.Algorithm, model_name: str, native: NativeKernel, key: str | None = None
+    ) -> None:
         entry = registry.find(method)
-        self.method = method
+        self.method = entry.name
+        self._entry = method
         self.model_name = model_name
         self.native = native
         self.tape = native.tape
@@ -116,7 +124,7 @@ class Kernel:
         return f"<Kernel {self.method} of {self.model_name!r}: {size}>"
 
     def __reduce__(self) -> tuple:
-        return _revived, (self.method, self.model_name, self.tape, self.dtype.name, self.native.lanes, self._key)
+        return _revived, (self._entry, self.model_name, self.tape, self.dtype.name, self.native.lanes, self._key)
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -166,7 +174,7 @@ class Kernel:
             if not single and x.ndim == len(port.shape):
                 inputs[k] = np.ascontiguousarray(np.broadcast_to(x, (batch, *port.shape)))
         outputs = self._outputs(out, () if single else (batch,))
-        self.native.run(inputs, outputs, batch, self._threads(batch, threads))
+        self.native.run(inputs, outputs, batch, self.threads_for(batch, threads))
         result = outputs[0] if self._result is None else self._result(*outputs)
         return (result, self._status(inputs, outputs, batch, single)) if return_status else result
 
@@ -203,7 +211,8 @@ class Kernel:
                 raise StateError(f"out: {port.name} must be C-contiguous and writeable")
         return given
 
-    def _threads(self, batch: int, threads: int | None) -> int:
+    def threads_for(self, batch: int, threads: int | None) -> int:
+        """How many threads to use for a batch: those asked for, or as many as are worth it."""
         if threads is not None:
             if threads < 1:
                 raise StateError(f"threads is {threads}: expected at least 1")

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ class NativeKernel:
     """Native code in memory. Safe to use from several threads and after a fork."""
 
     def __init__(self, tape: Tape, lane: Lane, artifact: Artifact, from_cache: bool, start: float) -> None:
-        self.tape, self._lane, self.artifact = tape, lane, artifact
+        self.tape, self.lane, self.artifact = tape, lane, artifact
         self.lanes = lane.count
         self.dtype = lane.dtype
         self.from_cache = from_cache
@@ -67,8 +67,13 @@ class NativeKernel:
         prototype = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
         )
-        self._batch = prototype(address["batch"]), _address(self._constants) + FUNCTION_TABLE_BYTES
-        self._single = prototype(address["batch_single"]), _address(self._single_constants) + FUNCTION_TABLE_BYTES
+        self._batch = prototype(address["batch"]), address_of(self._constants) + FUNCTION_TABLE_BYTES
+        self._single = prototype(address["batch_single"]), address_of(self._single_constants) + FUNCTION_TABLE_BYTES
+        # What a program (`program.py`) calls: the kernel on lanes, and on one lane, that are loaded already.
+        self.runs = tuple(
+            (address[name], constants) for name, (_, constants) in (("run", self._batch), ("run_single", self._single))
+        )
+        self.workspace_bytes = artifact.scratch.workspace, artifact.single_scratch.workspace
         self._sizes = [port.size for port in (*tape.inputs, *tape.outputs)]
         self._free_scratch: list[np.ndarray] = []  # list.pop and list.append are atomic
         self.call_single, self.call_new = self._builtins(address)
@@ -80,10 +85,10 @@ class NativeKernel:
     def _builtins(self, address: dict[str, int]) -> tuple[Any, Any]:
         if not layout_is_known():
             return (lambda *arrays: False), (lambda *arrays: None)
-        scratch = _aligned(self.artifact.single_scratch.bytes)
+        scratch = aligned(self.artifact.single_scratch.bytes)
         keeps = (self._memory, scratch, self._single_constants)
         return tuple(
-            make_builtin(name, address[name], self.dtype, _address(scratch), self._single[1], keeps)
+            make_builtin(name, address[name], self.dtype, address_of(scratch), self._single[1], keeps)
             for name in ("single_into", "single_new")
         )
 
@@ -106,37 +111,42 @@ class NativeKernel:
         pointers = (ctypes.c_void_p * len(arrays))(*[a.__array_interface__["data"][0] for a in arrays])
         sources = ctypes.addressof(pointers)
         targets = sources + 8 * len(inputs)
-        blocks = -(-batch // self.lanes)
-        threads = max(1, min(threads, blocks))
-        if threads == 1:
-            self._run_part(sources, targets, 0, batch)
-            return
-        # Small pieces, taken by whoever is free: a core that something else slows down then does less of the work.
-        pieces = min(blocks, _PIECES_PER_THREAD * threads)
-        cuts = [min(batch, blocks * i // pieces * self.lanes) for i in range(pieces + 1)]
-        left = list(pairwise(cuts))
-
-        def work() -> None:
-            while left:
-                try:
-                    first, end = left.pop()  # atomic
-                except IndexError:
-                    return
-                self._run_part(sources, targets, first, end - first)
-
-        others = [_pool(os.getpid(), threads - 1).submit(work) for _ in range(threads - 1)]
-        work()
-        for other in others:
-            other.result()
+        in_pieces(lambda first, count: self._run_part(sources, targets, first, count), batch, self.lanes, threads)
 
     def _run_part(self, sources: int, targets: int, first: int, count: int) -> None:
         function, constants = self._single if count == 1 else self._batch
         try:
             scratch = self._free_scratch.pop()
         except IndexError:
-            scratch = _aligned(max(self.artifact.scratch.bytes, self.artifact.single_scratch.bytes))
-        function(sources, targets, first, count, _address(scratch), constants)
+            scratch = aligned(max(self.artifact.scratch.bytes, self.artifact.single_scratch.bytes))
+        function(sources, targets, first, count, address_of(scratch), constants)
         self._free_scratch.append(scratch)
+
+
+def in_pieces(part: Callable[[int, int], None], batch: int, lanes: int, threads: int) -> None:
+    """part(first, count) of all states of a batch, in whole blocks of lanes, on so many threads."""
+    blocks = -(-batch // lanes)
+    threads = max(1, min(threads, blocks))
+    if threads == 1:
+        part(0, batch)
+        return
+    # Small pieces, taken by whoever is free: a core that something else slows down then does less of the work.
+    pieces = min(blocks, _PIECES_PER_THREAD * threads)
+    cuts = [min(batch, blocks * i // pieces * lanes) for i in range(pieces + 1)]
+    left = list(pairwise(cuts))
+
+    def work() -> None:
+        while left:
+            try:
+                first, end = left.pop()  # atomic
+            except IndexError:
+                return
+            part(first, end - first)
+
+    others = [_pool(os.getpid(), threads - 1).submit(work) for _ in range(threads - 1)]
+    work()
+    for other in others:
+        other.result()
 
 
 def _load(artifact: Artifact) -> tuple[Any, dict[str, int]]:
@@ -148,21 +158,21 @@ def _load(artifact: Artifact) -> tuple[Any, dict[str, int]]:
     return memory, {name: memory.address + offset for name, offset in artifact.entries.items()}
 
 
-def _address(array: np.ndarray) -> int:
+def address_of(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def _aligned(size: int) -> np.ndarray:
+def aligned(size: int) -> np.ndarray:
     """`size` bytes that begin at a cache line."""
     memory = np.empty(size + 64, dtype=np.uint8)
-    start = -_address(memory) % 64
+    start = -address_of(memory) % 64
     return memory[start : start + size]
 
 
 def _constants(tape: Tape, lane: Lane) -> np.ndarray:
     """The addresses of the C functions, then each constant in every lane."""
     values = tape.constants.astype(lane.dtype)
-    memory = _aligned(FUNCTION_TABLE_BYTES + len(values) * lane.bytes)
+    memory = aligned(FUNCTION_TABLE_BYTES + len(values) * lane.bytes)
     addresses = _c_functions()
     memory[: 8 * len(addresses)].view(np.uint64)[:] = addresses
     memory[FUNCTION_TABLE_BYTES:].view(lane.dtype)[:] = np.repeat(values, lane.count)

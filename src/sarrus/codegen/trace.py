@@ -12,7 +12,7 @@ from sarrus.algorithms import registry
 from sarrus.codegen.graph import Graph
 from sarrus.codegen.parameters import ParameterLifter, symbols_of
 from sarrus.codegen.tape import OpCount, Port, Tape, tape_of
-from sarrus.errors import UnsupportedError, unknown_name
+from sarrus.errors import unknown_name
 from sarrus.model.model import Model
 
 _tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()
@@ -20,12 +20,12 @@ _tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()
 
 def trace(
     model: Model,
-    method: str,
+    method: str | registry.Algorithm,
     inputs: tuple[str, ...] | None = None,
     parameters: Sequence[Any] | None = None,
     **options: Any,
 ) -> Tape:
-    """The straight-line code of `method` for this robot.
+    """The straight-line code of `method`, an algorithm or the name of one, for this robot.
 
     inputs      names of the arrays that are inputs; the others are absent. Default: all that are not optional.
     parameters  for a model with symbols: the CasADi symbols, in the order in which the tape's last input, "parameters",
@@ -38,15 +38,11 @@ def trace(
     wanted = inputs if inputs is not None else tuple(port.name for port in entry.inputs if not port.optional)
     for name in wanted:
         if name not in {port.name for port in entry.inputs}:
-            raise unknown_name(f"input of {method}:", name, [port.name for port in entry.inputs])
-    missing = [port.name for port in entry.inputs if not port.optional and port.name not in wanted]
-    if missing:
-        raise UnsupportedError(
-            f"{method} needs {', '.join(missing)} among its inputs, got {', '.join(wanted) or 'none'}"
-        )
+            raise unknown_name(f"input of {entry.name}:", name, [port.name for port in entry.inputs])
+    entry.check_given(wanted)
     symbols = tuple(symbols_of(model) if parameters is None else parameters)
     key = (
-        method,
+        entry,
         wanted,
         tuple(x.element_hash() for x in symbols),
         tuple(sorted((k, _hashable(v)) for k, v in options.items())),

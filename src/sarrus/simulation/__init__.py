@@ -1,0 +1,1 @@
+"""Motion in time: integrators, staying on the constraints, trajectories."""

@@ -1,0 +1,141 @@
+"""What motors are asked for: a Python function, or a controller that is compiled into the step.
+
+A compiled controller says which arrays it takes (`ports`), what torque it gives, and which numbers fill the arrays
+(`arrays`): gains are constants of the kernel, targets are inputs, so that new targets need no new kernel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sarrus.codegen.casadi_import import evaluate
+from sarrus.errors import StateError, UnsupportedError
+from sarrus.model.model import Model
+from sarrus.simulation.manifold import difference_to, joints_of
+from sarrus.spatial.arrays import Array, Scalar, vector
+
+PythonController = Callable[[float, Array, Array], Any]  # (t, q, v) -> tau
+
+
+class AbstractController(ABC):
+    """A controller that is compiled into the step. Its `repr` is part of the kernel's name: it tells all constants."""
+
+    uses_time = False
+
+    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
+        """Inputs of the kernel, by name."""
+        return {}
+
+    def arrays(self, model: Model) -> dict[str, Array]:
+        """Their values: (n,), (T, n) or (B, T, n)."""
+        return {}
+
+    @abstractmethod
+    def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
+        """(nv,), for floats and symbols alike."""
+
+
+Gains = float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PD(AbstractController):
+    """See `pd`."""
+
+    kp: Gains
+    kd: Gains
+    q_target: Any = field(default=None, repr=False, compare=False)
+    v_target: Any = field(default=None, repr=False, compare=False)
+    feedforward: Any = field(default=None, repr=False, compare=False)
+    given: tuple[str, ...] = ()  # which of the optional arrays there are
+
+    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
+        return {name: (model.nq,) if name == "q_target" else (model.nv,) for name in ("q_target", *self.given)}
+
+    def arrays(self, model: Model) -> dict[str, Array]:
+        return {name: np.asarray(getattr(self, name), float) for name in self.ports(model)}
+
+    def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
+        kp, kd = _per_velocity("kp", self.kp, model), _per_velocity("kd", self.kd, model)
+        parts = []
+        for joint, of_q, of_v in joints_of(model):
+            wanted = inputs["v_target"][of_v] if "v_target" in inputs else np.zeros(joint.type.nv)
+            tau = kd[of_v] * (wanted - v[of_v])
+            if kp[of_v].any():
+                tau = tau + kp[of_v] * difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
+            parts.append(tau)
+        tau = np.concatenate(parts) if parts else np.zeros(0)
+        return tau + inputs["feedforward"] if "feedforward" in inputs else tau
+
+
+def pd(kp: Any, kd: Any, q_target: Any, v_target: Any = None, feedforward: Any = None) -> PD:
+    """tau = kp (q_target - q) + kd (v_target - v) + feedforward, compiled into the step.
+
+    kp, kd       one number (for every joint but free ones) or one per velocity
+    q_target     (nq,), (T, nq) for every step, or (B, T, nq); an axis of length 1 is held. Rotations are compared as
+                 rotations.
+    v_target, feedforward  likewise with nv
+    """
+    given = tuple(n for n, x in (("v_target", v_target), ("feedforward", feedforward)) if x is not None)
+    return PD(_gains("kp", kp), _gains("kd", kd), q_target, v_target, feedforward, given)
+
+
+def _gains(name: str, value: Any) -> Gains:
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise StateError(f"{name} is {value!r}: expected a number, or one per velocity") from None
+    if array.ndim > 1 or not np.isfinite(array).all():
+        raise StateError(f"{name}: expected a finite number, or one per velocity, got shape {array.shape}")
+    return float(array) if array.ndim == 0 else tuple(array.tolist())
+
+
+def _per_velocity(name: str, gains: Gains, model: Model) -> Array:
+    if isinstance(gains, tuple):
+        if len(gains) != model.nv:
+            raise StateError(f"{name} has {len(gains)} numbers, and {model.name!r} has {model.nv} velocities")
+        return np.array(gains)
+    out = np.full(model.nv, gains)
+    for joint, _, at in joints_of(model):
+        if joint.type.name == "free":  # nothing drives a floating base
+            out[at] = 0.0
+    return out
+
+
+@dataclass(frozen=True)
+class CasadiController(AbstractController):
+    """See `controller`."""
+
+    digest: str
+    function: Any = field(repr=False, compare=False)
+    uses_time: bool = False
+
+    def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
+        f = self.function
+        sizes = [model.nq, model.nv, 1][: f.n_in()]
+        found = [f.numel_in(k) for k in range(f.n_in())]
+        if found != sizes or f.n_out() != 1 or f.numel_out(0) != model.nv:
+            raise StateError(
+                f"the controller {f.name()!r} takes {found} and gives {[f.numel_out(k) for k in range(f.n_out())]} "
+                f"numbers; for {model.name!r} it must take q ({model.nq}), v ({model.nv}) and perhaps t (1), and give "
+                f"tau ({model.nv})"
+            )
+        return evaluate(f, [q, v, vector(t)][: f.n_in()])[0]
+
+
+def controller(function: Any) -> CasadiController:
+    """A `casadi.Function` of (q, v) or (q, v, t) that gives tau, compiled into the step.
+
+    >>> q, v = ca.SX.sym("q", model.nq), ca.SX.sym("v", model.nv)
+    >>> sarrus.controller(ca.Function("tau", [q, v], [-5.0 * ca.sin(q) - v]))
+    """
+    if not hasattr(function, "n_instructions") or function.n_in() not in (2, 3):
+        raise UnsupportedError(f"a controller is a casadi.Function of (q, v) or (q, v, t), got {function!r}")
+    digest = hashlib.sha256(function.serialize().encode()).hexdigest()
+    return CasadiController(digest, function, function.n_in() == 3)

@@ -1,0 +1,158 @@
+"""Integrators on the configuration manifold: one step, for floats and symbols alike.
+
+| name                  | order | dynamics per step | |
+|-----------------------|-------|---|---|
+| `semi_implicit_euler` | 1     | 1 | the papers': velocities first, then positions by the new velocities |
+| `implicit`            | 1     | 1 | the same, joint damping and stiffness implicit: stable however stiff |
+| `rk4`                 | 4     | 4 | Runge-Kutta-Nystroem on the manifold: of order 4 for rotations, too |
+| `adaptive`            | 5 (4) | 7 per attempt | Dormand-Prince; step sizes by the error (`adaptive.py`) |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.model.model import Model
+from sarrus.model.state import moved
+from sarrus.simulation.manifold import tangent_acceleration, tangent_rate, velocity_of_rate
+from sarrus.spatial.arrays import Array, Scalar
+
+
+class Dynamics(NamedTuple):
+    """Forward dynamics at a state. `tau` is what the motors did."""
+
+    qdd: Array
+    forces: Array
+    residual: Array
+    iterations: Scalar
+    status: Scalar
+    tau: Array
+
+
+class Step(NamedTuple):
+    """The state after a step, the dynamics at its beginning, and the worst status on the way."""
+
+    q: Array
+    v: Array
+    start: Dynamics
+    status: Scalar
+    error: tuple[Array, Array] | None = None  # of positions (as a tangent) and velocities, where there is an estimate
+
+
+# acceleration(q, v, c, forces): the dynamics at a part c of the step, iterations beginning with these forces
+Acceleration = Callable[[Array, Array, float, Array | None], Dynamics]
+# worst(a, b): the worse of two statuses
+Worst = Callable[[Scalar, Scalar], Scalar]
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """An explicit Runge-Kutta method (Butcher's letters); `b_star`: the embedded method that estimates the error."""
+
+    A: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    c: tuple[float, ...]
+    b_star: tuple[float, ...] | None = None
+
+
+DORMAND_PRINCE = Tableau(
+    A=(
+        (),
+        (1 / 5,),
+        (3 / 40, 9 / 40),
+        (44 / 45, -56 / 15, 32 / 9),
+        (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+        (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+        (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+    ),
+    b=(35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0),
+    c=(0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1),
+    b_star=(5179 / 57600, 0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40),
+)
+
+
+def semi_implicit_euler(
+    model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar, forces: Array | None, worst: Worst
+) -> Step:
+    """v' = v + dt a(q, v), q' = q exp(dt v')."""
+    start = acceleration(q, v, 0.0, forces)
+    following = v + dt * start.qdd
+    return Step(moved(model, q, dt * following), following, start, start.status)
+
+
+def runge_kutta(
+    tableau: Tableau,
+    model: Model,
+    acceleration: Acceleration,
+    q: Array,
+    v: Array,
+    dt: Scalar,
+    forces: Array | None,
+    worst: Worst,
+) -> Step:
+    """An explicit method on (u, v), u being the tangent from q: every stage moves from q along its own tangent."""
+    rates: list[tuple[Array, Array]] = []
+    start = last = None
+    status: Scalar = 0.0
+    for row, c in zip(tableau.A, tableau.c, strict=True):
+        u, w = _sum(row, rates, dt, np.zeros(model.nv)), v
+        if rates:
+            w = v + _sum(row, rates, dt, np.zeros(model.nv), 1)
+        last = acceleration(moved(model, q, u) if rates else q, w, c, forces if last is None else last.forces)
+        start = last if start is None else start
+        status = worst(status, last.status)
+        rates.append((tangent_rate(model, u, w) if len(rates) else w, last.qdd))
+    assert start is not None
+    zero = np.zeros(model.nv)
+    du, dv = _sum(tableau.b, rates, dt, zero), _sum(tableau.b, rates, dt, zero, 1)
+    error = None
+    if tableau.b_star is not None:
+        e = tuple(x - y for x, y in zip(tableau.b, tableau.b_star, strict=True))
+        error = _sum(e, rates, dt, zero), _sum(e, rates, dt, zero, 1)
+    return Step(moved(model, q, du), v + dv, start, status, error)
+
+
+def _sum(
+    weights: tuple[float, ...], rates: list[tuple[Array, Array]], dt: Scalar, zero: Array, which: int = 0
+) -> Array:
+    """dt times the weighted sum of rates (of u: 0, of v: 1)."""
+    total = zero
+    for weight, rate in zip(weights, rates, strict=True):
+        if weight:
+            total = total + weight * rate[which]
+    return dt * total
+
+
+def rk4(
+    model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar, forces: Array | None, worst: Worst
+) -> Step:
+    """Nystroem's Runge-Kutta method of order four for d2u/dt2 = F(u, du/dt), u being the tangent from q.
+
+    Positions between the ends of a step are exact to dt^3, hence that close to the constraints; the two stages in the
+    middle share theirs, and so all that depends on positions only.
+    """
+
+    def stage(u: Array, w: Array, c: float, forces: Array | None) -> tuple[Dynamics, Array]:
+        speed = velocity_of_rate(model, u, w)
+        found = acceleration(moved(model, q, u), speed, c, forces)
+        return found, tangent_acceleration(model, u, w, speed, found.qdd)
+
+    start = acceleration(q, v, 0.0, forces)
+    F1 = start.qdd
+    middle = (0.5 * dt) * v + (dt * dt / 8) * F1
+    second, F2 = stage(middle, v + (0.5 * dt) * F1, 0.5, start.forces)
+    third, F3 = stage(middle, v + (0.5 * dt) * F2, 0.5, second.forces)
+    fourth, F4 = stage(dt * v + (0.5 * dt * dt) * F3, v + dt * F3, 1.0, third.forces)
+    u = dt * v + (dt * dt / 6) * (F1 + F2 + F3)
+    w = v + (dt / 6) * (F1 + 2.0 * F2 + 2.0 * F3 + F4)
+    status = worst(worst(start.status, second.status), worst(third.status, fourth.status))
+    return Step(moved(model, q, u), velocity_of_rate(model, u, w), start, status)
+
+
+# `implicit` is the first with other dynamics: `joint_forces.with_implicit_forces`.
+FIXED_STEP = {"semi_implicit_euler": semi_implicit_euler, "implicit": semi_implicit_euler, "rk4": rk4}
+INTEGRATORS = (*FIXED_STEP, "adaptive")

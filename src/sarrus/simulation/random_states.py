@@ -1,0 +1,85 @@
+"""Random states on the constraints."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.errors import AssemblyError
+from sarrus.model import state as model_state
+from sarrus.model.model import Model
+from sarrus.model.state import limits, outside_limits
+from sarrus.simulation.projection import CLOSED, of_positions, project_all
+from sarrus.simulation.worst import worst_constraint
+from sarrus.spatial.arrays import Array
+
+_ROUNDS = 4  # of going back into the joints' limits, then closing the loops again
+
+
+def random_state(
+    model: Model, rng: np.random.Generator | int | None = None, batch: int | None = None, attempts: int = 20
+) -> tuple[Array, Array]:
+    """(q, v): a random configuration and velocity on the constraints; with `batch`, arrays (batch, n).
+
+    Without loops, couplings or other constraints on positions: q within the joints' limits (angles in [-pi, pi],
+    lengths in [-1, 1] where there are none), rotations uniform, v standard normal. With them, such states are
+    projected (`sarrus.project`): loops are closed and do not open, by preference within the joints' limits.
+
+    attempts  how often to begin anew where a loop does not close; then it is an AssemblyError
+    """
+    rng = np.random.default_rng(rng)
+    closing = of_positions(model)
+    if not closing.active_constraints:
+        return model_state.random_state(model, rng, batch)
+    count = 1 if batch is None else batch
+    q, v = np.empty((count, model.nq)), rng.normal(size=(count, model.nv))
+    closed, inside = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    smallest, nearest = np.inf, np.zeros(model.nq)
+    for attempt in range(attempts):
+        pending = np.flatnonzero(~inside if attempt < attempts // 2 else ~closed)
+        if not len(pending):
+            break
+        found, error = _closed_within_limits(closing, seeds(model, rng, len(pending)))
+        best = int(np.argmin(error))
+        if error[best] < smallest:
+            smallest, nearest = float(error[best]), found[best]
+        fits = ~outside_limits(model, found).any(axis=-1)
+        taken = (error <= CLOSED) & (fits | ~closed[pending])
+        q[pending[taken]] = found[taken]
+        closed[pending[taken]], inside[pending[taken]] = True, fits[taken]
+    if not closed.all():
+        raise AssemblyError(
+            f"random_state: no configuration on the constraints of {model.name!r} was found from {attempts} random ones, "
+            f"for {np.sum(~closed)} of {count}; smallest error {smallest:.3g} ({worst_constraint(closing, nearest)})"
+        )
+    v = project_all(model, q, v, max_iterations=0).v
+    return (q[0], v[0]) if batch is None else (q, v)
+
+
+def seeds(model: Model, rng: np.random.Generator, count: int) -> Array:
+    """Random configurations, loops open: within limits, and everywhere where a file does not know them."""
+    q, _ = model_state.random_state(model, rng, count)
+    for body, s in zip(model.bodies, model.layout.q, strict=True):
+        joint = body.joint
+        if joint.type.nq == joint.type.nv and np.any(joint.lower == joint.upper):
+            size = 1.0 if joint.type.name in ("prismatic", "translation") else np.pi
+            q[:, s] = np.where(joint.lower == joint.upper, rng.uniform(-size, size, (count, joint.type.nq)), q[:, s])
+    return q
+
+
+def _closed_within_limits(model: Model, q: Array) -> tuple[Array, Array]:
+    """Project. Joints that are then outside their limits are put there and held, and the others projected again."""
+    lower, upper = limits(model)
+    result = project_all(model, q)
+    q, error = np.array(result.q), np.array(result.error)
+    held = np.zeros((len(q), model.nv))
+    for _ in range(_ROUNDS):
+        outside = outside_limits(model, q)
+        again = np.flatnonzero((error <= CLOSED) & outside.any(axis=-1))
+        if not len(again):
+            break
+        for i, s in enumerate(model.layout.v):
+            held[outside[:, i], s] = 1.0
+        result = project_all(model, np.clip(q[again], lower, upper), held=held[again])
+        closed = result.error <= CLOSED
+        q[again[closed]], error[again[closed]] = result.q[closed], result.error[closed]
+    return q, error

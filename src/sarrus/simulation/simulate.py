@@ -1,0 +1,204 @@
+"""`simulate` and `rollout`: a robot, or a batch of them, over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sarrus.algorithms.registry import find
+from sarrus.errors import StateError, UnsupportedError, unknown_name
+from sarrus.model.model import Model
+from sarrus.simulation.adaptive import AdaptiveEngine
+from sarrus.simulation.controllers import AbstractController, PythonController
+from sarrus.simulation.engine import Engine, Given, as_given
+from sarrus.simulation.integrators import INTEGRATORS
+from sarrus.simulation.joint_forces import NONE, JointForces, numbers_of
+from sarrus.simulation.over_time import Progress, Span, adaptive_steps, native_steps, python_steps
+from sarrus.simulation.start import check_closed, has_feedback, initial_state, projected_every, steps_of
+from sarrus.simulation.step import STATUS, StepSettings, method_for, with_stabilization
+from sarrus.simulation.trajectory import Trajectory
+from sarrus.spatial.arrays import Array
+
+RECORDED = ("q", "v", "tau", "qdd", "forces", "residual", "iterations", "status")
+_TOLERANCE = 1e-6  # of the residual of methods that iterate, relative to the accelerations: no step notices it
+
+
+def simulate(
+    model: Model,
+    q0: Any = None,
+    v0: Any = None,
+    controller: PythonController | AbstractController | None = None,
+    duration: float = 1.0,
+    dt: float = 1e-3,
+    integrator: str = "semi_implicit_euler",
+    method: str | None = None,
+    *,
+    tau: Any = None,
+    project_every: int | str | None = "auto",
+    stabilization: float | None = None,
+    joint_forces: bool | JointForces = True,
+    accuracy: float = 1e-6,
+    record_every: int = 1,
+    record: Sequence[str] = RECORDED,
+    progress: Progress | None = None,
+    threads: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Trajectory:
+    """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
+
+    q0, v0         where it starts; default: the model's home (or neutral) configuration, at rest
+    controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
+    integrator     semi_implicit_euler, implicit, rk4, adaptive
+    method         of forward dynamics (`sarrus.methods()`); `options`: its options
+    tau            joint forces, (nv,), (T, nv) for every step or (B, T, nv); added to the controller's
+    project_every  steps after which the state is projected onto the constraints; None: never; "auto": 10 where
+                   there are constraints and no Baumgarte feedback
+    stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
+    joint_forces   damping, springs, friction, limits, effort limits: all, none, or a `JointForces`
+    accuracy       of the adaptive integrator: error of a step, in radians or metres (and per second)
+    record_every   steps from one recorded state to the next; the first and the last are always recorded
+    progress       called now and then with (steps done, steps in all)
+
+    Ctrl-C ends it early: the trajectory has what was computed (`settings["interrupted"]`).
+    """
+    steps = steps_of(duration, dt)
+    q, v, single = initial_state(model, q0, v0)
+    return _run(
+        model, q, v, single, steps, dt, integrator, method, tau, controller, project_every, stabilization,
+        joint_forces, accuracy, record_every, record, progress, threads, options,
+    )  # fmt: skip
+
+
+def rollout(
+    model: Model,
+    q0: Any,
+    v0: Any = None,
+    tau: Any = None,
+    dt: float = 1e-3,
+    *,
+    steps: int | None = None,
+    controller: AbstractController | None = None,
+    integrator: str = "semi_implicit_euler",
+    method: str | None = None,
+    project_every: int | str | None = None,
+    stabilization: float | None = None,
+    joint_forces: bool | JointForces = True,
+    accuracy: float = 1e-6,
+    record_every: int = 1,
+    record: Sequence[str] = ("q", "v", "status"),
+    progress: Progress | None = None,
+    threads: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Trajectory:
+    """A batch of robots over time, in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv).
+
+    steps   how many; default: as many as `tau` has
+    record  what is kept, beside q and v: tau, qdd, forces, residual, iterations, status
+
+    The other arguments are those of `simulate`. One state's misfortune is its own: see `trajectory.status`.
+    """
+    q, v, single = initial_state(model, q0, v0)
+    if steps is None:
+        if tau is None or np.ndim(tau) < 2:
+            raise StateError("rollout: give `steps`, or tau of shape (T, nv) or (B, T, nv)")
+        steps = int(np.shape(tau)[-2])
+    return _run(
+        model, q, v, single, steps, dt, integrator, method, tau, controller, project_every, stabilization,
+        joint_forces, accuracy, record_every, record, progress, threads, options,
+    )  # fmt: skip
+
+
+def _run(
+    model: Model, q: Array, v: Array, single: bool, steps: int, dt: float, integrator: str, method: str | None,
+    tau: Any, controller: Any, project_every: int | str | None, stabilization: float | None,
+    joint_forces: bool | JointForces, accuracy: float, record_every: int, record: Sequence[str],
+    progress: Progress | None, threads: int | None, options: dict[str, Any] | None,
+) -> Trajectory:  # fmt: skip
+    _check(dt, integrator, record_every, record, accuracy)
+    model = with_stabilization(model, stabilization)
+    every = projected_every(model, project_every)
+    check_closed(model, q, v, corrected=every is not None or has_feedback(model))
+    compiled, python = _controller(controller, integrator)
+    given = _given(model, tau, compiled, python is not None, len(q), steps)
+    which = joint_forces if isinstance(joint_forces, JointForces) else JointForces() if joint_forces else NONE
+    name = method_for(model, method)
+    settings = StepSettings(
+        name, _options(name, options), integrator, float(dt), numbers_of(model, which, dt), compiled
+    )
+    plain = replace(settings, integrator="semi_implicit_euler") if integrator == "adaptive" else settings
+    engine = Engine(model, plain, given, every)
+    names = tuple(dict.fromkeys(["q", "v", *record]))
+    cores = engine.kernel.threads_for(len(q) * steps, threads)
+    span = Span(steps, record_every, names, cores, progress)
+    told: dict[str, Any] = {}
+    if integrator == "adaptive":
+        adaptive = AdaptiveEngine(model, settings, given, float(accuracy))
+        (arrays, done), counts = adaptive_steps(engine, adaptive, q, v, span)
+        told = {n: int(x[0]) if single else x.astype(int).tolist() for n, x in counts.items()}
+    elif python is not None:
+        arrays, done = python_steps(engine, q, v, span, python, single)
+    else:
+        arrays, done = native_steps(engine, q, v, span)
+    rows = np.arange(0, done, record_every)
+    time = dt * (np.append(rows, done) if arrays["q"].shape[1] > len(rows) else rows)
+    told |= {
+        "dt": float(dt), "integrator": integrator, "method": name, "steps": done, "record_every": record_every,
+        "project_every": every, "stabilization": stabilization, "status_words": list(STATUS),
+        "interrupted": done < steps,
+    }  # fmt: skip
+    recorded = {name: array[0] if single else array for name, array in arrays.items()}
+    return Trajectory(model, time, settings=told, **recorded)
+
+
+def _check(dt: float, integrator: str, record_every: int, record: Sequence[str], accuracy: float) -> None:
+    if integrator not in INTEGRATORS:
+        raise unknown_name("integrator", integrator, INTEGRATORS)
+    for name, value in (("dt", dt), ("accuracy", accuracy)):
+        if not (np.isfinite(value) and value > 0.0):
+            raise StateError(f"{name} is {value!r}: expected a positive number")
+    if record_every < 1:
+        raise StateError(f"record_every is {record_every!r}: expected at least 1")
+    for name in record:
+        if name not in RECORDED:
+            raise unknown_name("recorded array", name, RECORDED)
+
+
+def _controller(given: Any, integrator: str) -> tuple[AbstractController | None, PythonController | None]:
+    """A controller that is compiled in, or a function."""
+    if given is None or isinstance(given, AbstractController):
+        return given, None
+    if not callable(given) or hasattr(given, "n_instructions"):
+        raise UnsupportedError(
+            f"controller is {given!r}. Valid: None, a function (t, q, v) -> tau, sarrus.pd(...), "
+            "sarrus.controller(casadi_function)"
+        )
+    if integrator == "adaptive":
+        raise UnsupportedError(
+            "the adaptive integrator chooses its times in native code: it takes compiled controllers (sarrus.pd, "
+            "sarrus.controller) or tau, not a Python function"
+        )
+    return None, given
+
+
+def _given(
+    model: Model, tau: Any, controller: AbstractController | None, asks_python: bool, batch: int, steps: int
+) -> dict[str, Given]:
+    """Inputs of the step that come from outside."""
+    given = {}
+    if tau is not None or asks_python:
+        given["tau"] = as_given("tau", np.zeros(model.nv) if tau is None else tau, model.nv, batch, steps)
+    if controller is not None:
+        sizes = controller.ports(model)
+        for name, array in controller.arrays(model).items():
+            given[name] = as_given(name, array, sizes[name][0], batch, steps)
+    return given
+
+
+def _options(method: str, given: dict[str, Any] | None) -> tuple[tuple[str, Any], ...]:
+    entry = find(method)
+    entry.check_options(given or {})
+    default = {"tolerance": _TOLERANCE} if "tolerance" in entry.options else {}
+    return tuple(sorted((default | (given or {})).items()))

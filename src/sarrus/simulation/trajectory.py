@@ -1,0 +1,293 @@
+"""What a simulation leaves behind: arrays with names, and what follows from them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.constrained import STATUS
+from sarrus.errors import StateError, unknown_name
+from sarrus.model.model import Model
+from sarrus.simulation.along import along, closure_error
+from sarrus.spatial.arrays import Array
+
+# Every array of a trajectory: what its last dimension counts.
+FIELDS = {
+    "q": "nq", "v": "nv", "tau": "nv", "qdd": "nv", "forces": "n_rows", "residual": "n_rows", "iterations": None,
+    "status": None,
+}  # fmt: skip
+
+
+class State(NamedTuple):
+    """Where a trajectory is at a time: what a simulation starts, or goes on, from."""
+
+    time: float
+    q: Array  # (nq,) or (B, nq)
+    v: Array
+
+
+class Energy(NamedTuple):
+    """Joules, (T,) or (B, T). `elastic` is in the springs of joints; zero of `potential`: see `sarrus.energy`."""
+
+    kinetic: Array
+    potential: Array
+    elastic: Array
+
+    @property
+    def total(self) -> Array:
+        return self.kinetic + self.potential + self.elastic
+
+
+class Momentum(NamedTuple):
+    """In the world's axes, (T, 3) or (B, T, 3); without the rotors' armature."""
+
+    linear: Array
+    angular: Array  # about the world's origin
+    centroidal: Array  # angular, about the centre of mass
+
+
+class Drift(NamedTuple):
+    """How far what should stay the same did not, at worst over time; floats, or one per robot of a batch."""
+
+    energy: Array  # change of the total, relative to what was turned over: kinetic at its peak + range of the rest
+    linear_momentum: Array  # kg m/s
+    angular_momentum: Array  # kg m^2/s, about the world's origin
+    closure: Array  # largest closure error, metres or radians
+
+
+class Trajectory:
+    """States over time, of one robot (T, n) or of a batch (B, T, n).
+
+    trajectory["knee"]            position of a joint: (T,), or (T, k) if it has several coordinates
+    trajectory.velocity("knee")   also `acceleration`, `torque`, and `force("constraint")`
+    trajectory[100:200:5]         a part in time; `trajectory.robot(3)` one of a batch
+    trajectory.energy, .momentum, .closure_error, .drift    computed when asked for
+
+    tau, qdd, forces, residual, iterations and status are None where they were not recorded. `forces` act on the robot
+    as results of `forward_dynamics` say; `status` indexes `settings["status_words"]` (default: those of
+    `forward_dynamics`). `settings` says how the trajectory was made: numbers, strings and lists of them.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        time: Any,
+        q: Any,
+        v: Any,
+        *,
+        tau: Any = None,
+        qdd: Any = None,
+        forces: Any = None,
+        residual: Any = None,
+        iterations: Any = None,
+        status: Any = None,
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        self.model = model
+        self.settings: dict[str, Any] = dict(settings or {})
+        self.time: Array = np.asarray(time, dtype=float)
+        if self.time.ndim != 1:
+            raise StateError(f"time: expected shape (T,), got {self.time.shape}")
+        self.q: Array = np.asarray(q)
+        if self.q.ndim not in (2, 3):
+            raise StateError(f"q: expected shape (T, {model.nq}) or (B, T, {model.nq}), got {self.q.shape}")
+        lead = (*self.q.shape[:-2], len(self.time))
+        given = {"q": q, "v": v, "tau": tau, "qdd": qdd, "forces": forces, "residual": residual,
+                 "iterations": iterations, "status": status}  # fmt: skip
+        checked = {name: None if x is None else _checked(model, name, x, lead) for name, x in given.items()}
+        self.q, self.v = checked["q"], checked["v"]  # type: ignore[assignment]
+        self.tau, self.qdd, self.forces, self.residual, self.iterations, self.status = (
+            checked[name] for name in list(FIELDS)[2:]
+        )
+
+    # --- parts ---------------------------------------------------------------------------------------------
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """What was recorded, by name."""
+        return {name: getattr(self, name) for name in FIELDS if getattr(self, name) is not None}
+
+    @property
+    def batch(self) -> int | None:
+        """How many robots; None: one, without a dimension of its own."""
+        return None if self.q.ndim == 2 else len(self.q)
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        return self.model.joint_names
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.model.active_constraints)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
+        robots = "" if self.batch is None else f", {self.batch} robots"
+        return f"<Trajectory of {self.model.name!r}: {len(self)} states, {span}{robots}>"
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return _squeezed(self.q[..., self.model.layout.q_of(key)])
+        part = slice(key, None if key == -1 else key + 1) if isinstance(key, (int, np.integer)) else key
+        if not isinstance(part, slice):
+            raise StateError(f"a trajectory is indexed by a joint's name, a number or a slice of states, got {key!r}")
+        if part is not key and not -len(self) <= key < len(self):
+            raise IndexError(f"state {key} of a trajectory of {len(self)}")
+        return self._with(self.time[part], lambda x, axis: x[(slice(None),) * axis + (part,)])
+
+    def robot(self, number: int) -> Trajectory:
+        """One robot of a batch."""
+        if self.batch is None:
+            raise StateError("this trajectory has one robot, not a batch")
+        return self._with(self.time, lambda x, axis: x[number])
+
+    def velocity(self, joint: str) -> Array:
+        return _squeezed(self.v[..., self.model.layout.v_of(joint)])
+
+    def acceleration(self, joint: str) -> Array:
+        return _squeezed(self._recorded("qdd")[..., self.model.layout.v_of(joint)])
+
+    def torque(self, joint: str) -> Array:
+        """Joint force or torque that was applied."""
+        return _squeezed(self._recorded("tau")[..., self.model.layout.v_of(joint)])
+
+    def force(self, constraint: str) -> Array:
+        """Of a constraint on the robot, (T, rows)."""
+        return self._recorded("forces")[..., self._rows_of(constraint)]
+
+    def _rows_of(self, constraint: str) -> slice:
+        active = self.model.active_constraints
+        ends = np.cumsum([0, *(c.size for c in active)])
+        spans = {c.name: slice(int(a), int(b)) for c, (a, b) in zip(active, pairwise(ends), strict=True)}
+        if constraint not in spans:
+            raise unknown_name("constraint", constraint, spans)
+        return spans[constraint]
+
+    def _recorded(self, name: str) -> Array:
+        x = getattr(self, name)
+        if x is None:
+            raise StateError(f"{name} was not recorded. Recorded: {', '.join(self.arrays)}")
+        return x
+
+    @property
+    def final(self) -> State:
+        """The last state, to go on from."""
+        if not len(self):
+            raise StateError("the trajectory is empty: it has no last state")
+        return State(float(self.time[-1]), self.q[..., -1, :], self.v[..., -1, :])
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """How many states ended with which status, in words."""
+        words = self.settings.get("status_words", STATUS)
+        codes, counts = np.unique(self._recorded("status"), return_counts=True)
+        known = dict(enumerate(words))
+        return {known.get(int(c), f"status {c:g}"): int(n) for c, n in zip(codes, counts, strict=True)}
+
+    def append(self, other: Trajectory) -> Trajectory:
+        """This one, then the other; a state that both have, the last here and the first there, is kept once."""
+        if other.model.digest != self.model.digest:
+            raise StateError(f"append: trajectories of different models, {self.model.name!r} and {other.model.name!r}")
+        if other.batch != self.batch:
+            raise StateError(f"append: batches of different sizes, {self.batch} and {other.batch}")
+        if set(other.arrays) != set(self.arrays):
+            raise StateError(f"append: recorded {', '.join(self.arrays)}; the other {', '.join(other.arrays)}")
+        if len(self) and len(other) and other.time[0] < self.time[-1]:
+            raise StateError(f"append: the other starts at {other.time[0]:g} s, before {self.time[-1]:g} s")
+        if len(self) and len(other) and other.time[0] == self.time[-1]:
+            other = other[1:]
+        time = np.concatenate([self.time, other.time])
+        joined = {
+            name: np.concatenate([x, other.arrays[name]], axis=self._time_axis) for name, x in self.arrays.items()
+        }
+        return Trajectory(self.model, time, settings=self.settings, **joined)
+
+    @property
+    def _time_axis(self) -> int:
+        return 0 if self.batch is None else 1
+
+    def _with(self, time: Array, part: Any) -> Trajectory:
+        arrays = {name: part(x, self._time_axis) for name, x in self.arrays.items()}
+        return Trajectory(self.model, time, settings=self.settings, **arrays)
+
+    # --- what follows ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def energy(self) -> Energy:
+        found = along(self.model, "energy", {"q": self.q, "v": self.v})
+        elastic = np.zeros(self.q.shape[:-1])
+        for body, s in zip(self.model.bodies, self.model.layout.q, strict=True):
+            if np.any(body.joint.stiffness):
+                stretch = body.joint.type.difference(
+                    np.broadcast_to(body.joint.rest, self.q[..., s].shape), self.q[..., s]
+                )
+                elastic += 0.5 * np.sum(body.joint.stiffness * stretch * stretch, axis=-1)
+        return Energy(found["kinetic"], found["potential"], elastic)
+
+    @cached_property
+    def momentum(self) -> Momentum:
+        h = along(self.model, "centroidal_momentum", {"q": self.q, "v": self.v})["h"]
+        linear, centroidal = h[..., :3], h[..., 3:]
+        return Momentum(linear, centroidal + np.cross(self.center_of_mass, linear), centroidal)
+
+    @cached_property
+    def center_of_mass(self) -> Array:
+        """(T, 3) or (B, T, 3)."""
+        return next(iter(along(self.model, "center_of_mass", {"q": self.q}).values()))
+
+    @cached_property
+    def closure_error(self) -> Array:
+        """The largest error of any constraint, metres or radians: (T,) or (B, T). Contacts without `at` have none."""
+        return closure_error(self.model, self.q)
+
+    @property
+    def drift(self) -> Drift:
+        energy, total = self.energy, self.energy.total
+        turned_over = energy.kinetic.max(-1) + np.ptp(energy.potential + energy.elastic, axis=-1)
+        changes = [np.abs(x - x[..., :1]).max(-1) for x in (total,)]
+        moved = [
+            np.linalg.norm(x - x[..., :1, :], axis=-1).max(-1) for x in (self.momentum.linear, self.momentum.angular)
+        ]
+        relative = changes[0] / np.where(turned_over > 0.0, turned_over, 1.0)
+        return Drift(relative, *moved, self.closure_error.max(-1))
+
+    # --- files and pictures -----------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """To a file: .npz, or .parquet (needs pyarrow)."""
+        from sarrus.simulation.trajectory_files import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str], model: Model) -> Trajectory:
+        """From a file, or from the directory of a `Recorder`. The model must be the one that it was recorded with."""
+        from sarrus.simulation.trajectory_files import load
+
+        return load(path, model)
+
+    def plot(self, path: str | PathLike[str] | None = None, joints: list[str] | None = None) -> Any:
+        """Positions, velocities, energy, closure error and forces over time: a matplotlib figure, saved if `path`."""
+        from sarrus.simulation.trajectory_plot import plot
+
+        return plot(self, path, joints)
+
+
+def _checked(model: Model, name: str, value: Any, lead: tuple[int, ...]) -> Array:
+    count = FIELDS[name]
+    shape = lead if count is None else (*lead, getattr(model, count))
+    array = np.asarray(value, dtype=float)
+    if array.shape != shape:
+        raise StateError(f"{name}: expected shape {shape}, got {array.shape}")
+    return array
+
+
+def _squeezed(x: Array) -> Array:
+    return x[..., 0] if x.shape[-1] == 1 else x
