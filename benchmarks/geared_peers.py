@@ -76,7 +76,9 @@ def main() -> int:
         round_seconds=0.03,
     )
     times = {n: Timing([s / BATCH for s in t.seconds]) if n.endswith("batch") else t for n, t in times.items()}
-    table = Table(title=f"Mini Cheetah, batch of {BATCH}; ce_aba: {kernel.op_count.total:,} operations, error {error:.0e}")
+    table = Table(
+        title=f"Mini Cheetah, batch of {BATCH}; ce_aba: {kernel.op_count.total:,} operations, error {error:.0e}"
+    )
     table.add_column("what")
     table.add_column("us per state", justify="right")
     for name, timing in times.items():

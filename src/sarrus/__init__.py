@@ -78,7 +78,9 @@ from sarrus.model.constraints import (
     weld,
 )
 from sarrus.model.model import Body, Frame, Joint, Model
-from sarrus.model.state import difference, integrate, neutral, normalize, random_state
+from sarrus.model.state import difference, integrate, neutral, normalize
+from sarrus.simulation.assemble import AssembleResult, assemble
+from sarrus.simulation.random_states import random_state
 from sarrus.planning.embedding import embed
 from sarrus.simulation.controllers import controller, pd
 from sarrus.simulation.joint_forces import JointForces
@@ -129,6 +131,7 @@ pv_soft = eager(_pv_soft)
 rnea = eager(_rnea)
 
 __all__ = [
+    "AssembleResult",
     "embed",
     "reduce",
     "expand",
@@ -154,6 +157,7 @@ __all__ = [
     "Trajectory",
     "aba",
     "algorithms",
+    "assemble",
     "attach",
     "bbo",
     "bias_forces",

@@ -12,28 +12,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.algorithms.all_rows import all_rows
-from sarrus.algorithms.closure import Measure, position_rows
 from sarrus.algorithms.closure import closure as _closure
 from sarrus.algorithms.crba import crba as _crba
-from sarrus.algorithms.gap import gap_condition, link_gap
 from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
 from sarrus.eager import eager
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import WORLD, WORLD_NAME, Model
-from sarrus.model.state import as_state_array, check_configuration, difference, integrate, neutral
+from sarrus.model.state import (
+    as_state_array,
+    check_configuration,
+    difference,
+    integrate,
+    outside_limits,
+    starting_configuration,
+)
+from sarrus.simulation.projection import Projector, of_positions
+from sarrus.simulation.random_states import closed_within_limits
 from sarrus.spatial.arrays import Array
 
 _ASSEMBLED = 1e-7  # metres or radians: what files with seven digits leave open
-_CONVERGED = 1e-12
 _RANK = 1e-7  # of the largest singular value; rows have unit length in the kinetic metric
 _CONFLICT = 1e-8
-_STEPS = 300  # of Gauss-Newton, in all
-_PATIENCE = 25  # steps in which Gauss-Newton must gain something
-_FARTHEST = 0.3  # of a Gauss-Newton step, radians or metres
 _CONTRACTION = 100.0  # mu times the smallest eigenvalue: each proximal iteration then gains two digits
-
-_ANGLES = Measure(gap_condition, link_gap)
 
 closure, crba = eager(_closure), eager(_crba)
 
@@ -214,79 +215,27 @@ class Projection(NamedTuple):
     error: float
 
 
-def starting_configuration(model: Model) -> Array:
-    """The pose in the file; else neutral, but in the middle of its range wherever that is outside a joint's limits."""
-    if model.home is not None:
-        return model.home
-    q = neutral(model)
-    if not model.nq:
-        return q
-    lower, upper = _limits(model)
-    inside = np.clip(q, lower, upper)
-    middle = np.where(
-        np.isfinite(lower) & np.isfinite(upper), 0.5 * (np.maximum(lower, -1e300) + np.minimum(upper, 1e300)), inside
-    )
-    return np.where(inside == q, q, middle)
-
-
 def closure_errors(model: Model, q: Array) -> Array:
     """In metres and radians: angles, since a sine is also zero after half a turn."""
-    return _evaluated(model, q)[0]
-
-
-def _evaluated(model: Model, q: Array) -> tuple[Array, Array]:
-    """Errors, and the Jacobian that leads back from rotations of any size."""
-    error, J = position_rows(model, joint_kinematics(model.tree, q), q, None, _ANGLES)
-    return error.astype(float), J.astype(float)
+    return closure(model, q).position
 
 
 def project(model: Model, q: Array) -> Projection:
     """A configuration near q at which all constraints hold, within the joints' limits if there is one."""
     rng = np.random.default_rng(0)
     aside = integrate(model, q, 0.1 * rng.normal(size=model.nv))  # where q is singular, nothing pulls
-    best, left = Projection(q, _largest(closure_errors(model, q))), _STEPS
-    for start, within_limits in ((q, True), (q, False), (aside, True), (aside, False)):
-        found, steps = _gauss_newton(model, start, within_limits, left)
-        if found.error <= _ASSEMBLED:
-            return found
-        best, left = min(best, found, key=lambda p: p.error), left - steps
+    close = Projector(of_positions(model))
+    best = Projection(q, _largest(closure_errors(model, q)))
+    for start in (q, aside):
+        (found,), (error,) = closed_within_limits(close, start[None])
+        best = min(best, Projection(found, float(error)), key=lambda p: p.error)
+        if best.error <= _ASSEMBLED:
+            break
     return best
 
 
-def _gauss_newton(model: Model, q: Array, within_limits: bool, most: int) -> tuple[Projection, int]:
-    """In the kinetic metric: heavy bodies stay. Damped where it would go astray; it gives up where it stops gaining."""
-    (e, J), damping = _evaluated(model, q), 1e-4
-    errors = [_largest(e)]
-    while errors[-1] > _CONVERGED and damping < 1e8 and len(errors) <= most and not _stalled(errors):
-        A = J @ (root := _inverse_root(model, q))
-        B = A @ A.T
-        step = -root @ (A.T @ np.linalg.lstsq(B + damping * np.mean(np.diag(B)) * np.eye(len(B)), e, rcond=None)[0])
-        step *= min(1.0, _FARTHEST / max(_largest(step), 1e-300))
-        candidate = integrate(model, q, step)
-        candidate = np.clip(candidate, *_limits(model)) if within_limits else candidate
-        after, J_after = _evaluated(model, candidate)
-        if after @ after < e @ e:
-            q, e, J, damping = candidate, after, J_after, max(0.1 * damping, 1e-14)
-        else:
-            damping *= 10.0
-        errors.append(_largest(e))
-    return Projection(q, errors[-1]), len(errors) - 1
-
-
-def _stalled(errors: list[float]) -> bool:
-    return len(errors) > _PATIENCE and errors[-1] > 0.9 * errors[-_PATIENCE]
-
-
-def _limits(model: Model) -> tuple[Array, Array]:
-    """Of every element of q; files that say `lower = upper = 0` mean that they do not know."""
-    lower, upper = (np.concatenate([getattr(b.joint, side) for b in model.bodies]) for side in ("lower", "upper"))
-    return np.where(lower < upper, lower, -np.inf), np.where(lower < upper, upper, np.inf)
-
-
 def _outside_limits(model: Model, q: Array) -> tuple[str, ...]:
-    lower, upper = _limits(model)
-    outside = (q < lower - 1e-6) | (q > upper + 1e-6)
-    return tuple(b.joint.name for b, s in zip(model.bodies, model.layout.q, strict=True) if outside[s].any())
+    return tuple(name for name, out in zip(model.joint_names, outside_limits(model, q), strict=True) if out)
 
 
 # --- rank --------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import numpy as np
 import sarrus
 from sarrus import zoo
 from sarrus.model.model import Frame, Model, Placement
+from sarrus.model.sketch import Sketch
 from tests.oracles import loops
 from tests.oracles.constrained import Kkt
 
@@ -27,6 +28,22 @@ BASES: dict[str, Callable[[], Model]] = {
 }
 
 
+def loop_on_a_loop() -> Model:
+    """A four-bar whose rocker carries another one, the cut joint of which is on the rocker itself."""
+    sketch = Sketch("loop_on_a_loop")
+    A, B, C, D = (np.array([x, 0.0, z]) for x, z in ((0.0, 0.0), (0.05, 0.14), (0.36, 0.3), (0.4, 0.0)))
+    sketch.rod("crank", "world", A, B)
+    sketch.rod("coupler", "crank", B, C)
+    sketch.rod("rocker", "world", D, C)
+    E, F, G = (np.array([x, 0.0, z]) for x, z in ((0.45, 0.4), (0.7, 0.35), (0.65, 0.05)))
+    sketch.rod("second_crank", "rocker", C, E)
+    sketch.rod("second_coupler", "second_crank", E, F)
+    sketch.rod("second_rocker", "second_coupler", F, G)
+    sketch.close("first", "coupler", "rocker", C, "revolute", np.eye(3)[1])
+    sketch.close("second", "second_rocker", "rocker", G, "revolute", np.eye(3)[1])
+    return sketch.build()
+
+
 class State(NamedTuple):
     """On all of a model's constraints."""
 
@@ -35,11 +52,11 @@ class State(NamedTuple):
     tau: np.ndarray
 
 
-def pinned(model: Model, a: str, b: str, name: str = "pin") -> Model:
+def pinned(model: Model, a: str, b: str, name: str = "pin", shift=(0.03, 0.02, -0.05)) -> Model:
     """Frames `{name}_a`, `{name}_b` on two bodies that coincide where q is neutral."""
     at = sarrus.forward_kinematics(model, sarrus.neutral(model), frames=(a, b))
     where, turned = dict(zip((a, b), at.position, strict=True)), dict(zip((a, b), at.rotation, strict=True))
-    middle = 0.5 * (where[a] + where[b]) + np.array([0.03, 0.02, -0.05])
+    middle = 0.5 * (where[a] + where[b]) + np.array(shift)
     frames = [
         Frame(f"{name}_{x}", -1 if body == "world" else model.body_index(body),
               Placement(turned[body].T, turned[body].T @ (middle - where[body])))

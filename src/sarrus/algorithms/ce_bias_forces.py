@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.algorithms.ce_aba import check_embedded
 from sarrus.algorithms.ce_rnea import ce_rnea
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
@@ -22,5 +23,6 @@ def ce_bias_forces(
     model: Model, q: Array, v: Array | None = None, yd: Array | None = None, external_forces: Array | None = None
 ) -> Array:
     """c_y of M_y ydd + c_y = tau_y: forces on the independent velocities at which they do not accelerate."""
+    check_embedded(model, "ce_bias_forces")
     still = np.zeros(model.ny)
     return ce_rnea(model, q, v, yd=yd, ydd=still, external_forces=external_forces).tau_y

@@ -30,7 +30,7 @@ class ClusterMotion(NamedTuple):
     velocities: tuple[int, ...]  # as numbered in v
     G: Array  # (n, ny)
     g: Array  # (n,)
-    regularity: Scalar  # 0 where the constraints do not determine the dependent velocities, up to 1
+    regularity: Scalar  # 0 where the constraints do not determine the dependent velocities, else about 1
 
     def rows_of(self, span: slice) -> list[int]:
         """Which rows of G belong to a joint's velocities."""
@@ -69,11 +69,11 @@ def _motion(model: Model, cluster: Cluster, K: Array, k: Array) -> ClusterMotion
     motion[free, range(ny)] = 1.0
     known = list(free)
     regularity: Scalar = 1.0
-    for rows, dependent in cluster.blocks:
+    for (rows, dependent), usual in zip(cluster.blocks, cluster.lengths, strict=True):
         mine = [column[v] for v in dependent]
         moved = K[np.ix_(rows, known)] @ motion[known]
         rhs = np.concatenate([-moved[:, :ny], k[list(rows), None] - moved[:, ny:]], axis=1)
-        motion[mine], regular = solve_square(K[np.ix_(rows, mine)], rhs)
+        motion[mine], regular = solve_square(K[np.ix_(rows, mine)], rhs, usual)
         regularity = regular if regularity == 1.0 else choose(regular, regularity, regular, regularity)
         known += mine
     return ClusterMotion(velocities, motion[:, :ny], motion[:, ny], regularity)

@@ -21,7 +21,6 @@ from sarrus.algorithms.passage import Passage, passage_of, unit_rows
 from sarrus.algorithms.ports import add_to
 from sarrus.algorithms.sweeps import Motion
 from sarrus.model.clusters import ClusterNode, ClusterTree
-from sarrus.model.model import WORLD
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.choice import AbstractScalar
@@ -60,9 +59,10 @@ def assemble_nodes(embedded: Embedded, bias: list[Motion] | None, forces: list[A
             motion = embedded.motions[number]
             steps = {i: joints[i].S @ motion.G[motion.rows_of(tree.nodes[i].v)] for i in node.cluster.bodies}
             unseen = unseen_bodies(node, embedded, motion, steps, bias, forces)
-            if node.cluster.output != WORLD:
-                add_to(riders, node.cluster.output, unseen.rider)
-                add_to(extra, node.cluster.output, unseen.force)
+            for body, inertia in unseen.riders.items():
+                add_to(riders, body, inertia)
+            for body, force in unseen.forces.items():
+                add_to(extra, body, force)
             X, S = _ports(node, tree, joints, steps)
             armature = np.concatenate([tree.nodes[i].armature for i in node.cluster.bodies])
             A = symmetric_product(motion.G.T * armature, motion.G) + unseen.A

@@ -2,7 +2,7 @@
 
 They have no place in the node's acceleration. What they weigh is left in three terms, by one inward sweep over the
 cluster: an inertia of the independent velocities themselves (A), one that couples them with the acceleration of the
-output body (C), and one that rides on it.
+output body (C), and one that rides on it, or on a seen body.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Unseen(NamedTuple):
 
     A: Array  # (n, n)
     C: Array  # (6, n) on the output body
-    rider: Inertia
-    force: Array  # (6,) on the output body
+    riders: dict[int, Inertia]  # by body that is seen, or the output body
+    forces: dict[int, Array]  # (6,) likewise
     tau: Array  # (n,)
 
 
@@ -49,6 +49,8 @@ def unseen_bodies(
     assert node.cluster is not None
     tree, joints = embedded.bodies, embedded.joints
     n, output = node.m, node.cluster.output
+    riders: dict[int, Inertia] = {}
+    riding: dict[int, Array] = {}
     A, tau = np.zeros((n, n)), np.zeros(n)
     H: dict[int, Inertia] = {}
     F: dict[int, Array] = {}
@@ -62,9 +64,12 @@ def unseen_bodies(
             A, tau = A + spin.A, tau + spin.tau
             add_to(F, parent, spin.C)
             if carrier is not None:
-                add_to(f, parent, spin.force)
+                add_to(f, parent, spin.forces[parent])
             continue
-        if i not in node.ports:
+        if i in node.ports:  # what it carries rides on it
+            riders |= {i: H.pop(i)} if i in H else {}
+            riding |= {i: f.pop(i)} if i in f else {}
+        else:
             add_to(H, i, tree.nodes[i].inertia)
             add_to(f, i, forces[i])
         if i in H:
@@ -78,8 +83,10 @@ def unseen_bodies(
         if i in f:
             tau = tau + s.T @ f[i]
             add_to(f, parent, X.apply_T(f[i]))
-    zero = np.zeros((6, n))
-    return Unseen(A, F.get(output, zero), H.get(output, Inertia.zero()), f.get(output, np.zeros(6)), tau)
+    if output != WORLD:
+        riders |= {output: H[output]} if output in H else {}
+        riding |= {output: f[output]} if output in f else {}
+    return Unseen(A, F.get(output, np.zeros((6, n))), riders, riding, tau)
 
 
 def _spinning(rotor: Node, J: float, carrier: Motion | None, G: Array, g: Scalar, v: Array) -> Unseen:
@@ -91,6 +98,7 @@ def _spinning(rotor: Node, J: float, carrier: Motion | None, G: Array, g: Scalar
     C = np.concatenate([np.zeros((3, len(G))), np.outer(e, J * G)])
     A = J * np.outer(G, G)
     if carrier is None:
-        return Unseen(A, C, Inertia.zero(), np.zeros(6), -(J * g) * G)
+        return Unseen(A, C, {}, {}, -(J * g) * G)
     moment = cross(carrier.w, (J * v[rotor.v][0]) * e) + (J * g) * e
-    return Unseen(A, C, Inertia.zero(), np.concatenate([np.zeros(3), -moment]), -(J * (e @ carrier.alpha + g)) * G)
+    force = {rotor.parent: np.concatenate([np.zeros(3), -moment])}
+    return Unseen(A, C, {}, force, -(J * (e @ carrier.alpha + g)) * G)

@@ -15,7 +15,7 @@ from rich.table import Table
 import sarrus
 from sarrus.algorithms import registry
 from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peer
-from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.cli.robot_argument import HELP, robot_for
 from sarrus.cli.timing import Timing, interleaved, ratio
 from sarrus.codegen.kernel import Kernel, available_cores
 from sarrus.codegen.kernel import compile as compile_kernel
@@ -44,7 +44,7 @@ def bench(
     Every contestant is validated first; all are timed in one run, interleaved, and ratios are medians within rounds.
     """
     console = Console()
-    model = robot_from(robot, floating_base)
+    model = robot_for(robot, floating_base, method)
     with Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("compiling", total=rounds + 3)
         report = measure(

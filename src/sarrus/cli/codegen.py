@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.cli.robot_argument import HELP, robot_for
 from sarrus.codegen.c_export import write_c
 from sarrus.codegen.kernel import identifier
 from sarrus.codegen.trace import trace
@@ -28,7 +28,7 @@ def codegen(
 
     Compile it with any C compiler and link with -lm; the header documents the function.
     """
-    model = robot_from(robot, floating_base)
+    model = robot_for(robot, floating_base, method)
     options: dict[str, Any] = {} if frame is None else {"frame": frame}
     tape = trace(model, method, **options)
     name = identifier(f"{model.name}_{method}")

@@ -14,6 +14,7 @@ from sarrus.cli.cache import cache
 from sarrus.cli.check import check
 from sarrus.cli.codegen import codegen
 from sarrus.cli.info import info
+from sarrus.cli.simulate import simulate
 from sarrus.cli.view import view
 from sarrus.errors import SarrusError
 
@@ -35,9 +36,10 @@ app = typer.Typer(
 
         [bold]sarrus check cassie.xml[/bold]
 
-    Look at it in the browser:
+    Look at it in the browser; let it move:
 
         [bold]sarrus view zoo:stewart[/bold]
+        [bold]sarrus simulate zoo:four_bar --duration 10 --save swing.npz --view[/bold]
 
     Compile its dynamics to native code, validate and time them; or write C:
 
@@ -66,6 +68,7 @@ def _root(
 
 app.command()(info)
 app.command()(check)
+app.command()(simulate)
 app.command()(bench)
 app.command()(codegen)
 app.command()(view)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 
+from sarrus.algorithms import registry
 from sarrus.errors import ImportFileError, SarrusError, unknown_name
 from sarrus.importers import load
 from sarrus.importers.example_robots import example_robot
 from sarrus.model import zoo
 from sarrus.model.model import Model
+from sarrus.planning.embedding import embed
 
 HELP = (
     "A URDF or MJCF file; `zoo:NAME:ARGS` for a mechanism of the zoo (zoo:chain:7, zoo:stem:5:4, zoo:sarrus_linkage); "
@@ -26,6 +28,12 @@ def robot_from(text: str, floating_base: bool | None) -> Model:
     if kind == "example":
         return load(example_robot(rest), floating_base=floating_base)
     return load(text, floating_base=floating_base)
+
+
+def robot_for(text: str, floating_base: bool | None, method: str) -> Model:
+    """The model that the text names, its loops and couplings embedded where the method needs that (ce_aba, ...)."""
+    model = robot_from(text, floating_base)
+    return embed(model) if registry.find(method).family == "embedded" and model.embedding is None else model
 
 
 def _from_zoo(text: str) -> Model:

@@ -273,7 +273,7 @@ def _as_input(port: Port, value: Any, dtype: np.dtype) -> np.ndarray:
         raise StateError(f"{expected}, got {array.dtype}")
     if array.shape != port.shape and (array.ndim == 0 or array.shape[1:] != port.shape):
         raise StateError(f"{expected}, got {array.shape}")
-    return np.ascontiguousarray(array, dtype=dtype)
+    return np.asarray(array, dtype=dtype, order="C")  # (ascontiguousarray would give a number a dimension)
 
 
 def available_cores() -> int:

@@ -41,6 +41,7 @@ class Cluster:
     independent: tuple[int, ...] = ()  # velocities, as numbered in v
     dependent: tuple[int, ...] = ()
     blocks: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()  # (rows, dependent velocities)
+    lengths: tuple[tuple[float, ...], ...] = ()  # per block: squared lengths that its rows usually have, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,12 +223,16 @@ def _between(model: Model, bodies: Sequence[int], ancestor: int) -> set[int]:
 
 
 def with_coordinates(
-    cluster: Cluster, independent: Sequence[int], blocks: Sequence[tuple[Sequence[int], Sequence[int]]]
+    cluster: Cluster,
+    independent: Sequence[int],
+    blocks: Sequence[tuple[Sequence[int], Sequence[int]]],
+    lengths: Sequence[float],
 ) -> Cluster:
-    """The cluster with its velocities divided."""
+    """The cluster with its velocities divided; lengths: those of all its rows, squared."""
     pairs = tuple((tuple(rows), tuple(velocities)) for rows, velocities in blocks)
     dependent = tuple(sorted(v for _, velocities in pairs for v in velocities))
-    return replace(cluster, independent=tuple(sorted(independent)), dependent=dependent, blocks=pairs)
+    usual = tuple(tuple(float(lengths[row]) for row in rows) for rows, _ in pairs)
+    return replace(cluster, independent=tuple(sorted(independent)), dependent=dependent, blocks=pairs, lengths=usual)
 
 
 def unseen_rotors(model: Model) -> list[int]:

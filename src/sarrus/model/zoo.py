@@ -11,6 +11,7 @@ from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import contact
 from sarrus.model.joints import JOINT_TYPES
 from sarrus.model.model import Model
+from sarrus.model.zoo_biped import biped
 from sarrus.model.zoo_geared_robots import geared_quadruped, humanoid_leg
 from sarrus.model.zoo_loops import (
     bennett,
@@ -41,6 +42,7 @@ from sarrus.model.zoo_transmissions import (
 
 __all__ = [
     "bennett",
+    "biped",
     "chain",
     "chain_all_welded",
     "chain_every_kth_welded",

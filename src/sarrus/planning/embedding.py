@@ -29,7 +29,7 @@ from sarrus.spatial.arrays import Array
 
 _SAMPLES = 4
 _RANK = 1e-7  # singular values below this part of the largest count as zero
-_ZERO = 1e-13  # elements of K, relative to its largest, that are rounding
+_ZERO = 1e-13  # elements of K, relative to its largest or to the cluster's size, that are rounding
 _FAR = 0.05  # how much of a column must be new for it to be taken before those of a more wanted kind
 _CLOSED = 1e-9
 
@@ -86,8 +86,8 @@ def _samples(model: Model, names: set[str], at: Array | None) -> list[Array]:
     home = neutral(model) if model.home is None else model.home
     if at is not None:
         home = check_configuration(model, at)
-    if all(isinstance(c, Coupling) and not any(c.polynomial[2:]) for c in only.constraints):
-        return [home]  # K is the same everywhere
+    if _is_constant(model, names):
+        return [home]
     found = []
     rng = np.random.default_rng(0)
     near, _ = random_state(model, rng, batch=8 * _SAMPLES)
@@ -109,7 +109,8 @@ def _samples(model: Model, names: set[str], at: Array | None) -> list[Array]:
 
 
 def _divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[int]) -> Cluster:
-    K_at = [rows_of_cluster(model, cluster, q) for q in samples]
+    extent = _extent(model, cluster)
+    K_at = [_without_rounding(rows_of_cluster(model, cluster, q), extent) for q in samples]
     velocities = [k for i in cluster.bodies for k in _span(model, i)]
     ranks = [_rank(K) for K in K_at]
     best = max(range(len(samples)), key=lambda x: (ranks[x], _conditioning(K_at[x], ranks[x])))
@@ -129,15 +130,47 @@ def _divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[in
             f"velocities independent, and {names} cannot be among them together with the others"
         )
     rows = _greedy(K[:, dependent].T, r, [(0.0,)] * len(K))
+    if not len(dependent) == len(rows) == r:
+        raise ModelError(
+            f"the constraints {', '.join(map(repr, cluster.constraints))} have rank {r}, but their rows are almost "
+            f"dependent: which velocities follow cannot be said. Leave some of them to lcaba or prox_bbo"
+        )
     A = K[np.ix_(rows, dependent)]
-    pattern = np.any([np.abs(M[np.ix_(rows, dependent)]) > _ZERO * np.abs(M).max() for M in K_at], axis=0)
+    pattern = np.any([M[np.ix_(rows, dependent)] != 0.0 for M in K_at], axis=0)
+    if len(K_at) == 1 and not _is_constant(model, set(cluster.constraints)):
+        pattern[:] = True  # what is zero at one configuration may not be so at others
     blocks = [([rows[x] for x in b], [velocities[dependent[x]] for x in c]) for b, c in block_order(A, pattern)]
-    return with_coordinates(cluster, free, blocks)
+    longest = np.max([np.sum(M * M, axis=1) for M in K_at], axis=0)
+    # Powers of two: what is written into kernels does not depend on the last digits of a search.
+    lengths = [float(2.0 ** np.round(np.log2(x))) if x > 0.0 else 1.0 for x in longest]
+    return with_coordinates(cluster, free, blocks, lengths)
+
+
+def _is_constant(model: Model, names: set[str]) -> bool:
+    """Whether K is the same everywhere: gears, belts and bevel differentials."""
+    chosen = [c for c in model.constraints if c.name in names]
+    return all(isinstance(c, Coupling) and not any(c.polynomial[2:]) for c in chosen)
+
+
+def _without_rounding(K: Array, extent: float) -> Array:
+    """A velocity that moves a row by rounding only does not move it: of a row that nothing moves, nothing is left."""
+    return np.where(np.abs(K) > _ZERO * max(np.abs(K).max(initial=0.0), extent), K, 0.0)
+
+
+def _extent(model: Model, cluster: Cluster) -> float:
+    """The largest offset of its bodies and loops, metres: rows are made of such lengths, which may cancel."""
+    loops = [c for c in model.constraints if c.name in cluster.constraints and not isinstance(c, Coupling)]
+    frames = [model.frame(name) for c in loops for name in (c.frame_a, c.frame_b)]  # type: ignore[attr-defined]
+    offsets = [model.bodies[i].placement.p for i in cluster.bodies] if loops else []
+    return max((float(np.linalg.norm(p)) for p in [*offsets, *(f.placement.p for f in frames)]), default=0.0)
 
 
 def _rank(K: Array) -> int:
-    values = np.linalg.svd(K, compute_uv=False)
-    return int(np.sum(values > _RANK * values[0])) if values.size and values[0] > 0.0 else 0
+    """Whatever the rows' units: of rows of length one, those of zeros apart."""
+    lengths = np.linalg.norm(K, axis=1)
+    rows = K[lengths > 0.0] / lengths[lengths > 0.0, None]
+    values = np.linalg.svd(rows, compute_uv=False)
+    return int(np.sum(values > _RANK * values[0])) if values.size else 0
 
 
 def _conditioning(K: Array, r: int) -> float:

@@ -1,4 +1,4 @@
-"""Adaptive steps: the error of every step is estimated, and the step is repeated with a smaller size if it is too large.
+"""Adaptive steps: the error of every step is estimated, and a step with too large an error is repeated, shorter.
 
 One *attempt* of Dormand and Prince's method of order 5 (4), with the decision about it, is one kernel. Every state of a
 batch has its own step size and its own time; those that have reached the end of the interval wait for the others.
@@ -23,6 +23,7 @@ from sarrus.simulation.step import (
     StepSettings,
     acceleration_of,
     only_if,
+    scalar,
     step_algorithm,
     surviving,
     worst_of,
@@ -61,7 +62,7 @@ def attempt(model: Model, settings: StepSettings, tolerance: float, **inputs: Ar
     last = choose(left, h, 1.0, 0.0)  # the step that ends the interval
     size = choose(left, h, left, h)
     acceleration = acceleration_of(model, settings, inputs, lambda c: begin + now + c * size)
-    taken = runge_kutta(DORMAND_PRINCE, model, acceleration, q, v, size, inputs.get("forces0"), worst_of)
+    taken = runge_kutta(DORMAND_PRINCE, model, acceleration, q, v, size, inputs.get("forces0"))
     assert taken.error is not None
     error = _squared_error(taken.error, v, tolerance)
 
@@ -77,18 +78,20 @@ def attempt(model: Model, settings: StepSettings, tolerance: float, **inputs: Ar
     following = choose(0.5, still, choose(0.5, last, kept, proposed), proposed)
     stuck = choose(0.5, going, choose(0.5, still, 0.0, choose(proposed, _SMALLEST * settings.dt, 1.0, 0.0)), 0.0)
     finite = choose(error, 1e300, 1.0, 0.0)
-    status = choose(0.5, stuck, choose(0.5, finite, TOO_SMALL, DIVERGED), choose(0.5, still, taken.status, 0.0))
-    status = choose(0.5, alive, status, DIVERGED)
-    scalars = (
-        choose(0.5, stuck, 0.0, alive),
-        worst_of(worst, status),
-        choose(0.5, still, choose(0.5, last, length, now + size), now),
-        choose(0.5, going, following, h),
-        accepted + still,
-        rejected + (going - still),
+    alive = choose(0.5, stuck, choose(0.5, finite, -1.0, 0.0), alive)  # -1: the step is too small
+    reason = choose(alive, -0.5, TOO_SMALL, DIVERGED)
+    status = choose(0.5, alive, choose(0.5, still, taken.start.status, 0.0), reason)
+    return AttemptResult(
+        q=moved[0],
+        v=moved[1],
+        alive=scalar(alive),
+        worst=scalar(worst_of(worst, status)),
+        time=scalar(choose(0.5, still, choose(0.5, last, length, now + size), now)),
+        h=scalar(choose(0.5, going, following, h)),
+        accepted=scalar(accepted + still),
+        rejected=scalar(rejected + (going - still)),
+        forces=only_if(still, taken.start.forces, inputs.get("forces0", taken.start.forces)),
     )
-    forces = only_if(still, taken.start.forces, inputs["forces0"] if "forces0" in inputs else taken.start.forces)
-    return AttemptResult(*moved, *(np.asarray(x, dtype=object) for x in scalars), forces)
 
 
 def _squared_error(error: tuple[Array, Array], v: Array, tolerance: float) -> Scalar:

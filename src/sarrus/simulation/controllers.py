@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,14 @@ class AbstractController(ABC):
         """Their values: (n,), (T, n) or (B, T, n)."""
         return {}
 
+    def gains(self, model: Model) -> tuple[Array, Array]:
+        """Stiffness and damping per velocity, which implicit integration treats like those of joints."""
+        return np.zeros(model.nv), np.zeros(model.nv)
+
+    def looking_ahead(self, time: Array) -> AbstractController:
+        """The same controller on positions as they will be, per velocity so much later (implicit integration)."""
+        return self
+
     @abstractmethod
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
         """(nv,), for floats and symbols alike."""
@@ -54,6 +62,7 @@ class PD(AbstractController):
     v_target: Any = field(default=None, repr=False, compare=False)
     feedforward: Any = field(default=None, repr=False, compare=False)
     given: tuple[str, ...] = ()  # which of the optional arrays there are
+    ahead: tuple[float, ...] = ()  # seconds, per velocity
 
     def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
         return {name: (model.nq,) if name == "q_target" else (model.nv,) for name in ("q_target", *self.given)}
@@ -61,14 +70,22 @@ class PD(AbstractController):
     def arrays(self, model: Model) -> dict[str, Array]:
         return {name: np.asarray(getattr(self, name), float) for name in self.ports(model)}
 
+    def gains(self, model: Model) -> tuple[Array, Array]:
+        return _per_velocity("kp", self.kp, model), _per_velocity("kd", self.kd, model)
+
+    def looking_ahead(self, time: Array) -> PD:
+        return replace(self, ahead=tuple(time.tolist()))
+
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
-        kp, kd = _per_velocity("kp", self.kp, model), _per_velocity("kd", self.kd, model)
+        kp, kd = self.gains(model)
+        ahead = np.array(self.ahead or np.zeros(model.nv))
         parts = []
         for joint, of_q, of_v in joints_of(model):
             wanted = inputs["v_target"][of_v] if "v_target" in inputs else np.zeros(joint.type.nv)
             tau = kd[of_v] * (wanted - v[of_v])
             if kp[of_v].any():
-                tau = tau + kp[of_v] * difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
+                way = difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
+                tau = tau + kp[of_v] * (way - ahead[of_v] * v[of_v])
             parts.append(tau)
         tau = np.concatenate(parts) if parts else np.zeros(0)
         return tau + inputs["feedforward"] if "feedforward" in inputs else tau

@@ -11,7 +11,7 @@ from sarrus.codegen.kernel import Kernel, compile
 from sarrus.codegen.program import Copy, Gather, Program, Run, Scatter
 from sarrus.errors import StateError
 from sarrus.model.model import Model
-from sarrus.simulation.joint_forces import with_implicit_forces
+from sarrus.simulation.joint_forces import unlimited, with_implicit_forces
 from sarrus.simulation.step import PROJECTION, StepSettings, step_algorithm
 from sarrus.spatial.arrays import Array
 
@@ -51,8 +51,7 @@ class Engine:
     ) -> None:
         stepped, kept = model, settings
         if settings.integrator == "implicit":
-            stepped, numbers = with_implicit_forces(model, settings.joint_forces, settings.dt)
-            kept = replace(settings, joint_forces=numbers)
+            stepped, kept = _implicit(model, settings)
         entry = step_algorithm(stepped, kept, with_tau="tau" in given)
         self.kernel: Kernel = compile(stepped, entry, dtype=dtype, settings=kept)
         self.projection: Kernel | None = None
@@ -129,6 +128,17 @@ class Engine:
             projected = self.projection(*(following[name] for name in self.projection.input_names))
             following |= projected._asdict()
         return following
+
+
+def _implicit(model: Model, settings: StepSettings) -> tuple[Model, StepSettings]:
+    """Model and settings of the explicit step that is the implicit one. A motor at its limit is no spring."""
+    numbers, controller, gains = settings.joint_forces, settings.controller, None
+    if controller is not None:
+        free = unlimited(model, numbers)
+        kp, kd = controller.gains(model)
+        gains, controller = (free * kp, free * kd), controller.looking_ahead(settings.dt * free)
+    stepped, numbers = with_implicit_forces(model, numbers, settings.dt, gains)
+    return stepped, replace(settings, joint_forces=numbers, controller=controller)
 
 
 def as_given(name: str, value: Any, size: int, batch: int, steps: int, dtype: Any = float) -> Given:

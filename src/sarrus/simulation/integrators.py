@@ -3,7 +3,7 @@
 | name                  | order | dynamics per step | |
 |-----------------------|-------|---|---|
 | `semi_implicit_euler` | 1     | 1 | the papers': velocities first, then positions by the new velocities |
-| `implicit`            | 1     | 1 | the same, joint damping and stiffness implicit: stable however stiff |
+| `implicit`            | 1     | 1 | the same; damping and stiffness of joints, PD gains implicit: stable |
 | `rk4`                 | 4     | 4 | Runge-Kutta-Nystroem on the manifold: of order 4 for rotations, too |
 | `adaptive`            | 5 (4) | 7 per attempt | Dormand-Prince; step sizes by the error (`adaptive.py`) |
 """
@@ -34,19 +34,20 @@ class Dynamics(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The state after a step, the dynamics at its beginning, and the worst status on the way."""
+    """The state after a step, and the dynamics at its beginning.
+
+    Only those have a status that counts: the stages of a step are a little off the constraints, where redundant rows
+    are a little in conflict.
+    """
 
     q: Array
     v: Array
     start: Dynamics
-    status: Scalar
     error: tuple[Array, Array] | None = None  # of positions (as a tangent) and velocities, where there is an estimate
 
 
 # acceleration(q, v, c, forces): the dynamics at a part c of the step, iterations beginning with these forces
 Acceleration = Callable[[Array, Array, float, Array | None], Dynamics]
-# worst(a, b): the worse of two statuses
-Worst = Callable[[Scalar, Scalar], Scalar]
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,12 @@ DORMAND_PRINCE = Tableau(
 
 
 def semi_implicit_euler(
-    model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar, forces: Array | None, worst: Worst
+    model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar, forces: Array | None
 ) -> Step:
     """v' = v + dt a(q, v), q' = q exp(dt v')."""
     start = acceleration(q, v, 0.0, forces)
     following = v + dt * start.qdd
-    return Step(moved(model, q, dt * following), following, start, start.status)
+    return Step(moved(model, q, dt * following), following, start)
 
 
 def runge_kutta(
@@ -92,19 +93,16 @@ def runge_kutta(
     v: Array,
     dt: Scalar,
     forces: Array | None,
-    worst: Worst,
 ) -> Step:
     """An explicit method on (u, v), u being the tangent from q: every stage moves from q along its own tangent."""
     rates: list[tuple[Array, Array]] = []
     start = last = None
-    status: Scalar = 0.0
     for row, c in zip(tableau.A, tableau.c, strict=True):
         u, w = _sum(row, rates, dt, np.zeros(model.nv)), v
         if rates:
             w = v + _sum(row, rates, dt, np.zeros(model.nv), 1)
         last = acceleration(moved(model, q, u) if rates else q, w, c, forces if last is None else last.forces)
         start = last if start is None else start
-        status = worst(status, last.status)
         rates.append((tangent_rate(model, u, w) if len(rates) else w, last.qdd))
     assert start is not None
     zero = np.zeros(model.nv)
@@ -113,7 +111,7 @@ def runge_kutta(
     if tableau.b_star is not None:
         e = tuple(x - y for x, y in zip(tableau.b, tableau.b_star, strict=True))
         error = _sum(e, rates, dt, zero), _sum(e, rates, dt, zero, 1)
-    return Step(moved(model, q, du), v + dv, start, status, error)
+    return Step(moved(model, q, du), v + dv, start, error)
 
 
 def _sum(
@@ -127,9 +125,7 @@ def _sum(
     return dt * total
 
 
-def rk4(
-    model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar, forces: Array | None, worst: Worst
-) -> Step:
+def rk4(model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar, forces: Array | None) -> Step:
     """Nystroem's Runge-Kutta method of order four for d2u/dt2 = F(u, du/dt), u being the tangent from q.
 
     Positions between the ends of a step are exact to dt^3, hence that close to the constraints; the two stages in the
@@ -146,11 +142,10 @@ def rk4(
     middle = (0.5 * dt) * v + (dt * dt / 8) * F1
     second, F2 = stage(middle, v + (0.5 * dt) * F1, 0.5, start.forces)
     third, F3 = stage(middle, v + (0.5 * dt) * F2, 0.5, second.forces)
-    fourth, F4 = stage(dt * v + (0.5 * dt * dt) * F3, v + dt * F3, 1.0, third.forces)
+    _, F4 = stage(dt * v + (0.5 * dt * dt) * F3, v + dt * F3, 1.0, third.forces)
     u = dt * v + (dt * dt / 6) * (F1 + F2 + F3)
     w = v + (dt / 6) * (F1 + 2.0 * F2 + 2.0 * F3 + F4)
-    status = worst(worst(start.status, second.status), worst(third.status, fourth.status))
-    return Step(moved(model, q, u), velocity_of_rate(model, u, w), start, status)
+    return Step(moved(model, q, u), velocity_of_rate(model, u, w), start)
 
 
 # `implicit` is the first with other dynamics: `joint_forces.with_implicit_forces`.

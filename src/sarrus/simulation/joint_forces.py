@@ -121,6 +121,12 @@ def joint_forces(model: Model, numbers: JointForceNumbers, q: Array, v: Array) -
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
+def unlimited(model: Model, numbers: JointForceNumbers) -> Array:
+    """1 per velocity whose motor can do everything, else 0."""
+    most = [np.asarray(body.joint.effort_limit, float) for body in model.bodies]
+    return np.where(np.isfinite(np.concatenate(most)) & numbers.effort, 0.0, 1.0) if most else np.zeros(0)
+
+
 def within_effort(model: Model, numbers: JointForceNumbers, tau: Array) -> Array:
     """What the motors can do of `tau`."""
     if not numbers.effort or not len(tau):
@@ -129,13 +135,18 @@ def within_effort(model: Model, numbers: JointForceNumbers, tau: Array) -> Array
     return _clamped(tau, -most, most)
 
 
-def with_implicit_forces(model: Model, numbers: JointForceNumbers, dt: float) -> tuple[Model, JointForceNumbers]:
+def with_implicit_forces(
+    model: Model, numbers: JointForceNumbers, dt: float, gains: tuple[Array, Array] | None = None
+) -> tuple[Model, JointForceNumbers]:
     """The robot for which an explicit step is the step with damping and stiffness implicit.
 
     M a = f - D (v + dt a) - K (q + dt (v + dt a) - rest): D and K belong to joints, as armature does, so the whole
     effect is an armature of dt D + dt^2 K and a spring that looks ahead. Every method of dynamics serves.
+
+    gains  stiffness and damping that a controller adds
     """
-    added = dt * np.array(numbers.damping) + dt**2 * np.array(numbers.stiffness)
+    K, D = (x + np.array(y) for x, y in zip(gains or (0.0, 0.0), (numbers.stiffness, numbers.damping), strict=True))
+    added = dt * D + dt**2 * K
     bodies = []
     for body, at in zip(model.bodies, model.layout.v, strict=True):
         armature = body.joint.armature + added[at]

@@ -1,7 +1,7 @@
 """Three ways through time: native code, step by step from Python, and adaptive steps.
 
-Each returns the recorded arrays (B, rows, ...) and how many steps it did; Ctrl-C ends it early.
-A row holds a state, the dynamics at it, and as `status` the worst since the row before.
+Each goes through a stretch of steps, takes along what states carry, and fills recorded arrays (B, rows, ...). A row
+holds a state, the dynamics at it, and as `status` the worst since the row before. Ctrl-C ends a stretch early.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,118 +20,134 @@ from sarrus.simulation.engine import Engine
 from sarrus.spatial.arrays import Array
 
 Progress = Callable[[int, int], None]  # (steps done, steps in all)
-Recorded = tuple[dict[str, Array], int]
+Carry = dict[str, Array]
 
 _CHUNK_SECONDS = 0.2  # of native code between two looks at Ctrl-C and calls of `progress`
 _FIRST_CHUNK, _FASTER = 16, 8  # steps of the first chunk; how much longer the next may be
 _CALLS = 1000  # steps in Python between two calls of `progress`
+_CARRIED_ROWS = {"q": "q", "v": "v", "status": "worst"}  # rows that need no evaluation of dynamics
+
+
+class Stretch(NamedTuple):
+    """What was recorded, up to which step, and what goes on from there."""
+
+    rows: dict[str, Array]
+    done: int
+    carry: Carry
 
 
 @dataclass(frozen=True)
 class Span:
-    """How long, and what is kept."""
+    """Steps first .. stop - 1 of `steps`, and what is kept of them."""
 
+    first: int
+    stop: int
     steps: int
     every: int  # steps from row to row
     names: tuple[str, ...]
     threads: int
     progress: Progress | None
 
+    @property
+    def first_row(self) -> int:
+        return -(-self.first // self.every)
+
+    @property
+    def is_last(self) -> bool:
+        """Then there is a row for the state at the end."""
+        return self.stop == self.steps
+
+    def count(self, done: int) -> int:
+        """Rows after so many steps."""
+        return -(-done // self.every) - self.first_row
+
     def rows(self, engine: Engine, batch: int) -> dict[str, Array]:
-        count = -(-self.steps // self.every) + 1
+        count = self.count(self.stop) + self.is_last
         return {name: np.empty((batch, count, *engine.shapes[name]), engine.dtype) for name in self.names}
 
-    def cut(self, rows: dict[str, Array], done: int) -> Recorded:
+    def cut(self, rows: dict[str, Array], done: int, carry: Carry) -> Stretch:
         """What there is after an interruption."""
-        return {name: array[:, : -(-done // self.every)] for name, array in rows.items()}, done
+        return Stretch({name: array[:, : self.count(done)] for name, array in rows.items()}, done, carry)
 
     def tell(self, done: int) -> None:
         if self.progress is not None:
             self.progress(done, self.steps)
 
 
-def native_steps(engine: Engine, q: Array, v: Array, span: Span) -> Recorded:
+def native_steps(engine: Engine, carry: Carry, span: Span) -> Stretch:
     """All in native code, in chunks of a fraction of a second."""
-    rows, carry = span.rows(engine, len(q)), engine.carry(q, v)
-    done, chunk = 0, _FIRST_CHUNK
+    batch = len(carry["q"])
+    rows = span.rows(engine, batch)
+    done, chunk = span.first, _FIRST_CHUNK
     try:
-        while done < span.steps:
-            count = min(chunk, span.steps - done)
+        while done < span.stop:
+            count = min(chunk, span.stop - done)
             began = clock.perf_counter()
-            engine.run(carry, done, count, rows, span.every, 0, span.threads)
+            engine.run(carry, done, count, rows, span.every, span.first_row, span.threads)
             seconds = clock.perf_counter() - began
             done += count
             chunk = int(max(1, min(_FASTER * count, count * _CHUNK_SECONDS / max(seconds, 1e-9))))
             span.tell(done)
     except KeyboardInterrupt:
-        return span.cut(rows, done)
-    if set(rows) <= {"q", "v", "status"}:
+        return span.cut(rows, done, carry)
+    if span.is_last and set(rows) <= set(_CARRIED_ROWS):
         for name in rows:
-            rows[name][:, -1] = carry["worst" if name == "status" else name]
-    else:
-        _record(rows, -1, carry, engine.once(carry, max(0, span.steps - 1), len(q)))
-    return rows, done
+            rows[name][:, -1] = carry[_CARRIED_ROWS[name]]
+    elif span.is_last:
+        _record(rows, -1, carry, engine.once(carry, max(0, span.steps - 1), batch))
+    return Stretch(rows, done, carry)
 
 
-def python_steps(
-    engine: Engine, q: Array, v: Array, span: Span, controller: PythonController, single: bool
-) -> Recorded:
+def python_steps(engine: Engine, carry: Carry, span: Span, controller: PythonController, single: bool) -> Stretch:
     """One step after the other, with a controller in Python."""
-    rows, carry = span.rows(engine, len(q)), engine.carry(q, v)
-    batch = None if single else len(q)
-    if single:
-        carry = {name: x[0] for name, x in carry.items()}
-    shape, given, done = carry["v"].shape, engine.given["tau"], 0
+    rows = span.rows(engine, len(carry["q"]))
+    batch = None if single else len(carry["q"])
+    now: Carry = {name: np.asarray(x[0]) for name, x in carry.items()} if single else carry
+    shape, given, done = now["v"].shape, engine.given["tau"], span.first
     more = bool(given.array.any())
 
     def torque(t: int) -> Array:
-        now = t * engine.dt
-        tau = np.ascontiguousarray(controller(now, carry["q"], carry["v"]), dtype=float)
+        tau = np.ascontiguousarray(controller(t * engine.dt, now["q"], now["v"]), dtype=float)
         if tau.shape != shape:
-            raise StateError(f"the controller returned shape {tau.shape} at t = {now:g} s, expected {shape}")
+            raise StateError(f"the controller returned shape {tau.shape} at t = {t * engine.dt:g} s, expected {shape}")
         if not np.isfinite(tau).all():
-            raise StateError(f"the controller returned a number that is not finite at t = {now:g} s")
+            raise StateError(f"the controller returned a number that is not finite at t = {t * engine.dt:g} s")
         return tau + given.at(min(t, span.steps - 1), batch) if more else tau
 
-    fresh = np.zeros_like(carry["worst"])
+    fresh = np.zeros_like(now["worst"])
     try:
-        for t in range(span.steps):
-            result = engine.once(carry, t, batch, torque(t))
-            if t % span.every == 0:
-                _record(rows, t // span.every, carry, result)
-            carry = engine.follow(result, t, fresh if t % span.every == 0 else None)
+        for t in range(span.first, span.stop):
+            result = engine.once(now, t, batch, torque(t))
+            recorded = t % span.every == 0
+            if recorded:
+                _record(rows, t // span.every - span.first_row, now, result)
+            now = engine.follow(result, t, fresh if recorded else None)
             done += 1
             if done % _CALLS == 0:
                 span.tell(done)
-        _record(rows, -1, carry, engine.once(carry, max(0, span.steps - 1), batch, torque(span.steps)))
+        if span.is_last:
+            _record(rows, -1, now, engine.once(now, max(0, span.steps - 1), batch, torque(span.steps)))
     except KeyboardInterrupt:
-        return span.cut(rows, done)
-    return rows, done
+        rows = span.cut(rows, done, carry).rows
+    return Stretch(rows, done, {name: x[None] for name, x in now.items()} if single else now)
 
 
-def adaptive_steps(engine: Engine, adaptive: AdaptiveEngine, q: Array, v: Array, span: Span) -> tuple[Recorded, Any]:
-    """From row to row (or from dt to dt, where forces change that often); also how many steps were taken."""
-    rows, carry = span.rows(engine, len(q)), adaptive.carry(q, v)
+def adaptive_steps(engine: Engine, adaptive: AdaptiveEngine, carry: Carry, span: Span) -> Stretch:
+    """From row to row, or from dt to dt where forces change that often."""
+    rows = span.rows(engine, len(carry["q"]))
     changing = any(x.per_step for x in engine.given.values())
-    length = 1 if changing else span.every
-    done = 0
-    counts: dict[str, Array] = {}
+    done = span.first
 
     def record(row: int) -> None:
-        """The dynamics at a row are those of a plain step from there."""
-        first = engine.carry(carry["q"], carry["v"], done)
-        first |= {"alive": carry["alive"].copy(), "worst": carry["worst"].copy()}
-        if set(rows) - {"q", "v", "status"}:
-            _record(rows, row, first, engine.once(first, min(done, max(0, span.steps - 1)), len(q)))
-        for name in {"q", "v", "status"} & set(rows):
-            rows[name][:, row] = carry["worst" if name == "status" else name]
+        for name in set(_CARRIED_ROWS) & set(rows):
+            rows[name][:, row] = carry[_CARRIED_ROWS[name]]
         carry["worst"][:] = 0.0
 
     try:
-        while done < span.steps:
+        while done < span.stop:
             if done % span.every == 0:
-                record(done // span.every)
-            count = min(length, span.steps - done)
+                record(done // span.every - span.first_row)
+            count = 1 if changing else min(span.every - done % span.every, span.stop - done)
             adaptive.advance(carry, done, count, span.threads)
             if engine.projection is not None:
                 found = engine.projection(*(carry[name] for name in engine.projection.input_names))
@@ -139,14 +155,33 @@ def adaptive_steps(engine: Engine, adaptive: AdaptiveEngine, q: Array, v: Array,
                     carry[name][...] = getattr(found, name)
             done += count
             span.tell(done)
-        record(-1)
+        if span.is_last:
+            record(-1)
     except KeyboardInterrupt:
-        return span.cut(rows, done), counts
-    counts = {name: carry[name] for name in ("accepted", "rejected")}
-    return (rows, done), counts
+        rows = span.cut(rows, done, carry).rows
+    _add_dynamics(engine, rows, span)
+    return Stretch(rows, done, carry)
 
 
-def _record(rows: dict[str, Array], row: int, carry: dict[str, Array], result: Any) -> None:
+def _add_dynamics(engine: Engine, rows: dict[str, Array], span: Span) -> None:
+    """At the states of all rows, all at once: those of a plain step from there."""
+    names = set(rows) - set(_CARRIED_ROWS)
+    if not names:
+        return
+    batch, count = rows["q"].shape[:2]
+    steps = np.minimum((span.first_row + np.arange(count)) * span.every, max(0, span.steps - 1))
+    arrays = engine.carry(rows["q"].reshape(batch * count, -1), rows["v"].reshape(batch * count, -1))
+    if "step" in arrays:
+        arrays["step"] = np.tile(steps.astype(float), batch)
+    for name, x in engine.given.items():
+        at = x.array[..., steps, :] if x.per_step else x.array[..., None, :]
+        arrays[name] = np.broadcast_to(at, (batch, count, at.shape[-1])).reshape(batch * count, -1)
+    found = engine.kernel(*(arrays[name] for name in engine.kernel.input_names))
+    for name in names:
+        rows[name][...] = getattr(found, name).reshape(rows[name].shape)
+
+
+def _record(rows: dict[str, Array], row: int, carry: Carry, result: Any) -> None:
     for name, array in rows.items():
         if name in ("q", "v"):
             array[:, row] = carry[name]

@@ -1,43 +1,39 @@
-"""`project` on as many states as there are, by whichever way is quickest for so many."""
+"""`project` on many states, and what it can be applied to."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from sarrus.algorithms.project import ProjectResult
-from sarrus.algorithms.project import project as _project
-from sarrus.codegen.kernel import compile
+from sarrus.algorithms.project import ProjectResult, project
+from sarrus.codegen.kernel import Kernel, compile
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, LinkConstraint
 from sarrus.model.model import Model
-from sarrus.simulation.along import along
 from sarrus.spatial.arrays import Array
 
 CLOSED = 1e-10  # metres or radians: what counts as closed
-_FEW = 3  # states for which tracing is not worth it
-_MANY = 200  # states for which compiling is
+_FEW = 3  # states for which compiling is not worth it
 
 
-def project_all(
-    model: Model, q: Array, v: Array | None = None, held: Array | None = None, **options: Any
-) -> ProjectResult:
-    """Of states (B, nq); `held` is (nv,) or (B, nv)."""
-    arrays = {"q": q} if v is None else {"q": q, "v": v}
-    if held is not None:
-        arrays["held"] = np.broadcast_to(held, (len(q), model.nv))
-    if len(q) <= _FEW:
-        found = [_project(model, **{name: x[k] for name, x in arrays.items()}, **options) for k in range(len(q))]
-        fields = [np.array([np.asarray(x, dtype=float) for x in column]) for column in zip(*found, strict=True)]
-        return ProjectResult(*fields) if found else _nothing(model)
-    if len(q) >= _MANY:
-        return compile(model, "project", inputs=tuple(arrays), **options)(*arrays.values())
-    return ProjectResult(**along(model, "project", arrays, **options))
+class Projector:
+    """`project` of one model, any joints held. Few states run the text as it is; for more it is compiled, once."""
 
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._kernel: Kernel | None = None
 
-def _nothing(model: Model) -> ProjectResult:
-    return ProjectResult(np.zeros((0, model.nq)), np.zeros((0, model.nv)), np.zeros(0), np.zeros(0), np.zeros(0))
+    def __call__(self, q: Array, v: Array | None = None, held: Array | None = None) -> ProjectResult:
+        """Of states (B, n); `held` is (nv,) or (B, nv)."""
+        zero = np.zeros(self.model.nv)
+        given = [np.broadcast_to(zero if x is None else x, (len(q), self.model.nv)) for x in (v, held)]
+        if self._kernel is None and len(q) > _FEW:
+            self._kernel = compile(self.model, "project", inputs=("q", "v", "held"))
+        if self._kernel is not None:
+            return self._kernel(q, *(np.ascontiguousarray(x) for x in given))
+        found = [project(self.model, *state) for state in zip(q, *given, strict=True)]
+        columns = zip(*found, strict=True) if found else ((),) * len(ProjectResult._fields)
+        return ProjectResult(*(np.array([np.asarray(x, dtype=float) for x in column]) for column in columns))
 
 
 def says_where(constraint: Constraint) -> bool:
@@ -49,5 +45,6 @@ def says_where(constraint: Constraint) -> bool:
 
 def of_positions(model: Model) -> Model:
     """The model with only those constraints that hold positions; the model itself if all of them do."""
+    model = model.spanning  # what is embedded must hold as well
     kept = tuple(c for c in model.constraints if says_where(c))
     return model if len(kept) == len(model.constraints) else replace(model, constraints=kept)

@@ -8,10 +8,11 @@ from sarrus.errors import AssemblyError
 from sarrus.model import state as model_state
 from sarrus.model.model import Model
 from sarrus.model.state import limits, outside_limits
-from sarrus.simulation.projection import CLOSED, of_positions, project_all
+from sarrus.simulation.projection import CLOSED, Projector, of_positions
 from sarrus.simulation.worst import worst_constraint
 from sarrus.spatial.arrays import Array
 
+_STILL = 1e-9  # rate at which a loop may open, relative to velocities; singular configurations leave more
 _ROUNDS = 4  # of going back into the joints' limits, then closing the loops again
 
 
@@ -33,25 +34,29 @@ def random_state(
     count = 1 if batch is None else batch
     q, v = np.empty((count, model.nq)), rng.normal(size=(count, model.nv))
     closed, inside = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    close = Projector(closing)
+    finish = close if closing is model else Projector(model)
     smallest, nearest = np.inf, np.zeros(model.nq)
     for attempt in range(attempts):
         pending = np.flatnonzero(~inside if attempt < attempts // 2 else ~closed)
         if not len(pending):
             break
-        found, error = _closed_within_limits(closing, seeds(model, rng, len(pending)))
+        found, error = closed_within_limits(close, seeds(model, rng, len(pending)))
         best = int(np.argmin(error))
         if error[best] < smallest:
             smallest, nearest = float(error[best]), found[best]
-        fits = ~outside_limits(model, found).any(axis=-1)
-        taken = (error <= CLOSED) & (fits | ~closed[pending])
-        q[pending[taken]] = found[taken]
+        result = finish(found, v[pending])
+        fits = ~outside_limits(model, result.q).any(axis=-1)
+        good = (result.error <= CLOSED) & (result.opening <= _STILL * (1.0 + np.abs(v[pending]).max(axis=-1)))
+        taken = good & (fits | ~closed[pending])
+        q[pending[taken]], v[pending[taken]] = result.q[taken], result.v[taken]
         closed[pending[taken]], inside[pending[taken]] = True, fits[taken]
     if not closed.all():
         raise AssemblyError(
-            f"random_state: no configuration on the constraints of {model.name!r} was found from {attempts} random ones, "
-            f"for {np.sum(~closed)} of {count}; smallest error {smallest:.3g} ({worst_constraint(closing, nearest)})"
+            f"random_state: no configuration on the constraints of {model.name!r} was found from {attempts} random "
+            f"ones, for {np.sum(~closed)} of {count}; smallest error {smallest:.3g} "
+            f"({worst_constraint(closing, nearest)})"
         )
-    v = project_all(model, q, v, max_iterations=0).v
     return (q[0], v[0]) if batch is None else (q, v)
 
 
@@ -66,20 +71,24 @@ def seeds(model: Model, rng: np.random.Generator, count: int) -> Array:
     return q
 
 
-def _closed_within_limits(model: Model, q: Array) -> tuple[Array, Array]:
-    """Project. Joints that are then outside their limits are put there and held, and the others projected again."""
+def closed_within_limits(close: Projector, q: Array, held: Array | None = None) -> tuple[Array, Array]:
+    """Project. Joints that are then outside their limits are put there and held, and the others projected again.
+
+    Returns configurations and errors; where loops do not close within limits, they are closed outside.
+    """
+    model = close.model
     lower, upper = limits(model)
-    result = project_all(model, q)
+    result = close(q, held=held)
     q, error = np.array(result.q), np.array(result.error)
-    held = np.zeros((len(q), model.nv))
+    stuck = np.array(np.broadcast_to(np.zeros(model.nv) if held is None else held, (len(q), model.nv)))
     for _ in range(_ROUNDS):
         outside = outside_limits(model, q)
         again = np.flatnonzero((error <= CLOSED) & outside.any(axis=-1))
         if not len(again):
             break
         for i, s in enumerate(model.layout.v):
-            held[outside[:, i], s] = 1.0
-        result = project_all(model, np.clip(q[again], lower, upper), held=held[again])
+            stuck[outside[:, i], s] = 1.0
+        result = close(np.clip(q[again], lower, upper), held=stuck[again])
         closed = result.error <= CLOSED
         q[again[closed]], error[again[closed]] = result.q[closed], result.error[closed]
     return q, error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sarrus.errors import StateError, UnsupportedError, unknown_name
 from sarrus.model.model import Model
 from sarrus.simulation.adaptive import AdaptiveEngine
 from sarrus.simulation.controllers import AbstractController, PythonController
+from sarrus.simulation.course import Course, Go
 from sarrus.simulation.engine import Engine, Given, as_given
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, numbers_of
@@ -46,6 +48,8 @@ def simulate(
     progress: Progress | None = None,
     threads: int | None = None,
     options: dict[str, Any] | None = None,
+    save: str | PathLike[str] | None = None,
+    resume: bool = False,
 ) -> Trajectory:
     """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
 
@@ -61,6 +65,8 @@ def simulate(
     accuracy       of the adaptive integrator: error of a step, in radians or metres (and per second)
     record_every   steps from one recorded state to the next; the first and the last are always recorded
     progress       called now and then with (steps done, steps in all)
+    save           a file (.npz, .parquet), or a directory to which a long simulation is streamed, memory bounded
+    resume         go on with what is in that directory
 
     Ctrl-C ends it early: the trajectory has what was computed (`settings["interrupted"]`).
     """
@@ -68,7 +74,7 @@ def simulate(
     q, v, single = initial_state(model, q0, v0)
     return _run(
         model, q, v, single, steps, dt, integrator, method, tau, controller, project_every, stabilization,
-        joint_forces, accuracy, record_every, record, progress, threads, options,
+        joint_forces, accuracy, record_every, record, progress, threads, options, save, resume,
     )  # fmt: skip
 
 
@@ -92,6 +98,8 @@ def rollout(
     progress: Progress | None = None,
     threads: int | None = None,
     options: dict[str, Any] | None = None,
+    save: str | PathLike[str] | None = None,
+    resume: bool = False,
 ) -> Trajectory:
     """A batch of robots over time, in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv).
 
@@ -107,7 +115,7 @@ def rollout(
         steps = int(np.shape(tau)[-2])
     return _run(
         model, q, v, single, steps, dt, integrator, method, tau, controller, project_every, stabilization,
-        joint_forces, accuracy, record_every, record, progress, threads, options,
+        joint_forces, accuracy, record_every, record, progress, threads, options, save, resume,
     )  # fmt: skip
 
 
@@ -116,6 +124,7 @@ def _run(
     tau: Any, controller: Any, project_every: int | str | None, stabilization: float | None,
     joint_forces: bool | JointForces, accuracy: float, record_every: int, record: Sequence[str],
     progress: Progress | None, threads: int | None, options: dict[str, Any] | None,
+    save: str | PathLike[str] | None, resume: bool,
 ) -> Trajectory:  # fmt: skip
     _check(dt, integrator, record_every, record, accuracy)
     model = with_stabilization(model, stabilization)
@@ -130,27 +139,22 @@ def _run(
     )
     plain = replace(settings, integrator="semi_implicit_euler") if integrator == "adaptive" else settings
     engine = Engine(model, plain, given, every)
-    names = tuple(dict.fromkeys(["q", "v", *record]))
-    cores = engine.kernel.threads_for(len(q) * steps, threads)
-    span = Span(steps, record_every, names, cores, progress)
-    told: dict[str, Any] = {}
+    told: dict[str, Any] = {
+        "dt": float(dt), "integrator": integrator, "method": name, "record_every": record_every,
+        "project_every": every, "stabilization": stabilization, "status_words": list(STATUS),
+    }  # fmt: skip
+    kept = tuple(dict.fromkeys(["q", "v", *record]))
+    whole = Span(0, steps, steps, record_every, kept, engine.kernel.threads_for(len(q) * steps, threads), progress)
     if integrator == "adaptive":
         adaptive = AdaptiveEngine(model, settings, given, float(accuracy))
-        (arrays, done), counts = adaptive_steps(engine, adaptive, q, v, span)
-        told = {n: int(x[0]) if single else x.astype(int).tolist() for n, x in counts.items()}
-    elif python is not None:
-        arrays, done = python_steps(engine, q, v, span, python, single)
+        begin: Any = lambda q, v, step: adaptive.carry(q, v)  # noqa: E731
+        go: Go = lambda carry, span: adaptive_steps(engine, adaptive, carry, span)  # noqa: E731
     else:
-        arrays, done = native_steps(engine, q, v, span)
-    rows = np.arange(0, done, record_every)
-    time = dt * (np.append(rows, done) if arrays["q"].shape[1] > len(rows) else rows)
-    told |= {
-        "dt": float(dt), "integrator": integrator, "method": name, "steps": done, "record_every": record_every,
-        "project_every": every, "stabilization": stabilization, "status_words": list(STATUS),
-        "interrupted": done < steps,
-    }  # fmt: skip
-    recorded = {name: array[0] if single else array for name, array in arrays.items()}
-    return Trajectory(model, time, settings=told, **recorded)
+        begin = engine.carry
+        go = lambda carry, span: native_steps(engine, carry, span)  # noqa: E731
+        if python is not None:
+            go = lambda carry, span: python_steps(engine, carry, span, python, single)  # noqa: E731
+    return Course(model, dt, single, whole, begin, go, told).run(q, v, save, resume)
 
 
 def _check(dt: float, integrator: str, record_every: int, record: Sequence[str], accuracy: float) -> None:

@@ -68,14 +68,23 @@ def step(model: Model, settings: StepSettings, **inputs: Array) -> StepResult:
     count = inputs["step"].item() if "step" in inputs else 0.0
     acceleration = acceleration_of(model, settings, inputs, lambda c: (count + c) * settings.dt)
     method = FIXED_STEP[settings.integrator]
-    taken = method(model, acceleration, q, v, settings.dt, inputs.get("forces0"), worst_of)
+    taken = method(model, acceleration, q, v, settings.dt, inputs.get("forces0"))
     start = taken.start
     alive, kept = surviving(inputs["alive"].item(), (taken.q, q), (taken.v, v))
-    status = choose(0.5, alive, taken.status, DIVERGED)
-    dynamics = (only_if(alive, x, np.zeros(len(x))) for x in (start.qdd, start.forces, start.residual))
-    scalars = (alive, worst_of(inputs["worst"].item(), status), count + 1.0, start.iterations, status)
-    good, worst, following, iterations, status = (np.asarray(x, dtype=object) for x in scalars)
-    return StepResult(*kept, good, worst, following, *dynamics, iterations, status, start.tau)
+    status = choose(0.5, alive, start.status, DIVERGED)
+    return StepResult(
+        q=kept[0],
+        v=kept[1],
+        alive=scalar(alive),
+        worst=scalar(worst_of(inputs["worst"].item(), status)),
+        step=scalar(count + 1.0),
+        qdd=only_if(alive, start.qdd, np.zeros(model.nv)),
+        forces=only_if(alive, start.forces, np.zeros(len(start.forces))),
+        residual=only_if(alive, start.residual, np.zeros(len(start.residual))),
+        iterations=scalar(start.iterations),
+        status=scalar(status),
+        tau=start.tau,
+    )
 
 
 def step_algorithm(model: Model, settings: StepSettings, with_tau: bool, name: str = "step") -> registry.Algorithm:
@@ -134,6 +143,11 @@ def only_if(alive: Scalar, yes: Array, no: Array) -> Array:
     return vector(*(choose(0.5, alive, a, b) for a, b in zip(yes, no, strict=True)))
 
 
+def scalar(x: Scalar) -> Array:
+    """A number or symbol as an output."""
+    return np.asarray(x, dtype=object)
+
+
 def worst_of(a: Scalar, b: Scalar) -> Scalar:
     return choose(a, b, b, a)
 
@@ -150,7 +164,7 @@ def back_onto_constraints(model: Model, q: Array, v: Array, alive: Array, worst:
     good = choose(found.error.item(), _CLOSED, alive.item(), 0.0)
     still, kept = surviving(good, (found.q, q), (found.v, v))
     status = choose(0.5, still, 0.0, choose(0.5, alive.item(), NOT_PROJECTED, DIVERGED))
-    return ProjectedResult(kept[0], kept[1], np.asarray(worst_of(worst.item(), status), dtype=object))
+    return ProjectedResult(kept[0], kept[1], scalar(worst_of(worst.item(), status)))
 
 
 PROJECTION = registry.Algorithm(

@@ -72,7 +72,7 @@ def rows_T(X: Transform | StackedTransform, K: Array) -> Array:
 
 def columns_T(X: Transform | StackedTransform, U: Array) -> Array:
     """X^T of every column."""
-    return by_column(X.apply_T, U)
+    return by_column(X.apply_T, U, 6 * X.of if isinstance(X, StackedTransform) else 6)
 
 
 def by_column(function: Callable[[Array], Array], U: Array, size: int = 6) -> Array:

@@ -1,0 +1,259 @@
+"""`sarrus simulate`: a robot over time, or a batch of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import time
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+import sarrus
+from sarrus.cli.check import configuration
+from sarrus.cli.controller_argument import HELP as CONTROLLER_HELP
+from sarrus.cli.controller_argument import controller_from
+from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.cli.simulation_report import report, show
+from sarrus.errors import MissingDependencyError, StateError
+from sarrus.importers import load_urdf
+from sarrus.model.model import Model
+from sarrus.simulation.controllers import AbstractController
+from sarrus.simulation.trajectory import Trajectory
+from sarrus.simulation.trajectory_files import SUFFIXES
+from sarrus.spatial.arrays import Array
+
+NOT_CONVERGED, INTERRUPTED = 1, 130  # exit codes
+_BATCH_RECORDS = 100  # states of each robot of a batch that are kept, unless --every says otherwise
+
+
+def simulate(
+    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
+    duration: Annotated[float, typer.Option("--duration", "-d", help="Seconds.")] = 5.0,
+    dt: Annotated[float, typer.Option(help="Seconds per step.")] = 1e-3,
+    integrator: Annotated[
+        str, typer.Option(help="semi_implicit_euler, implicit, rk4 or adaptive.")
+    ] = "semi_implicit_euler",
+    method: Annotated[
+        str | None,
+        typer.Option("--method", "-m", help="Of forward dynamics, e.g. lcaba. Default: what fits the robot."),
+    ] = None,
+    controller: Annotated[str, typer.Option("--controller", "-c", help=CONTROLLER_HELP)] = "none",
+    kp: Annotated[float | None, typer.Option(help="Of the PD controller. Default: 100, less for light joints.")] = None,
+    kd: Annotated[float | None, typer.Option(help="Of the PD controller. Default: 10, less for light joints.")] = None,
+    batch: Annotated[int | None, typer.Option(min=1, help="So many robots, from random states, in one go.")] = None,
+    q: Annotated[
+        str | None,
+        typer.Option("--q", help="Start: home, neutral, random, or numbers. Default: home; random with --batch."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of what is random.")] = 0,
+    embed: Annotated[
+        bool, typer.Option("--embed", help="Embed loops and couplings: they hold by construction and cost no rows.")
+    ] = False,
+    project_every: Annotated[
+        int | None, typer.Option(min=0, help="Steps between projections onto the constraints; 0: never. Default: 10.")
+    ] = None,
+    stabilization: Annotated[
+        float | None, typer.Option(help="Baumgarte's time constant in seconds, instead of projections.")
+    ] = None,
+    every: Annotated[
+        int | None, typer.Option(min=1, help="Record every K-th step. Default: 1; with --batch about 100 states.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write the trajectory: FILE.npz or FILE.parquet.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it: FILE.png, .pdf or .svg (needs matplotlib).")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Play it in the browser (needs viser).")] = False,
+    extended: Annotated[
+        Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
+    ] = None,
+    floating_base: Annotated[
+        bool | None,
+        typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Let a robot move: from a state on, with or without a controller, alone or in a batch.
+
+    A four-bar that swings for ten seconds, recorded, drawn and played:
+
+        [bold]sarrus simulate zoo:four_bar -d 10 --integrator rk4 --save swing.npz --plot swing.png --view[/bold]
+
+    A humanoid with loops in its legs that stands on its feet; a thousand Stewart platforms on their own:
+
+        [bold]sarrus simulate zoo:biped:True --controller pd --kp 400 --kd 20[/bold]
+        [bold]sarrus simulate zoo:stewart --batch 1000 -d 1[/bold]
+
+    Ctrl-C ends it early and keeps what was computed.
+
+    Exit codes: 0 all is well, 1 states did not converge or diverged, 2 bad usage, 130 Ctrl-C.
+    """
+    _check_outputs(save, plot, view)
+    console = Console(quiet=quiet or as_json)
+    bar = Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), transient=True,
+        console=Console(stderr=True), disable=quiet or as_json or not sys.stderr.isatty(),
+    )  # fmt: skip
+    try:
+        with bar:
+            task = bar.add_task("loading", total=None)
+            loaded = (
+                robot_from(robot, floating_base)
+                if extended is None
+                else load_urdf(robot, floating_base, extended=extended)
+            )
+            q0, v0 = initial_state(loaded, q or ("home" if batch is None else "random"), batch, seed)
+            model = sarrus.embed(loaded) if embed else loaded
+            chosen = controller_from(controller, model, q0, kp, kd, dt)
+            projected = "auto" if project_every is None else project_every or None
+            run = Run(model, q0, v0, chosen, dt, integrator, method, projected, stabilization, every)
+            bar.update(task, description="compiling")
+            began = time.perf_counter()
+            run(0.0)
+            compiled = time.perf_counter() - began
+            bar.update(task, description="simulating", total=1.0)
+            trajectory = run(duration, lambda done, total: bar.update(task, completed=done / max(total, 1)))
+            bar.update(task, description="looking at it", total=None)
+            # A file is read with the robot as it is loaded: without feedback added, without anything embedded.
+            kept = _on(trajectory, loaded)
+            told = report(kept, trajectory.model, chosen is not None, run.seconds, compiled)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("interrupted before the first step: there is nothing to keep")
+        raise typer.Exit(INTERRUPTED) from None
+    _deliver(console, kept, told, robot, save, plot, as_json)
+    if view and not told["interrupted"]:
+        _view(console, kept)
+    if told["interrupted"]:
+        raise typer.Exit(INTERRUPTED)
+    if set(told["statuses"]) - {"ok"}:
+        raise typer.Exit(NOT_CONVERGED)
+
+
+@dataclass
+class Run:
+    """One and the same simulation, over any time; `seconds` is what the last one took, without preparations."""
+
+    model: Model
+    q0: Array
+    v0: Array
+    controller: Any
+    dt: float
+    integrator: str
+    method: str | None
+    project_every: Any
+    stabilization: float | None
+    every: int | None
+    seconds: float = 0.0
+
+    def __call__(self, duration: float, progress: Any = None) -> Trajectory:
+        if not (np.isfinite(duration) and duration >= 0.0 and np.isfinite(self.dt) and self.dt > 0.0):
+            raise StateError(f"--duration {duration:g}, --dt {self.dt:g}: expected positive numbers of seconds")
+        steps = round(duration / self.dt)
+        ticks: list[tuple[int, float]] = []
+
+        def tick(done: int, total: int) -> None:
+            ticks.append((done, time.perf_counter()))
+            if progress is not None:
+                progress(done, total)
+
+        common: dict[str, Any] = {
+            "controller": self.controller, "dt": self.dt, "integrator": self.integrator, "method": self.method,
+            "project_every": self.project_every, "stabilization": self.stabilization, "progress": tick,
+        }  # fmt: skip
+        began = time.perf_counter()
+        if self.q0.ndim == 2:
+            every = self.every or max(1, steps // _BATCH_RECORDS)
+            native = self.controller is None or isinstance(self.controller, AbstractController)
+            if native:
+                trajectory = sarrus.rollout(self.model, self.q0, self.v0, steps=steps, record_every=every, **common)
+            else:
+                trajectory = sarrus.simulate(
+                    self.model, self.q0, self.v0, duration=duration, record_every=every,
+                    record=("q", "v", "status"), **common,
+                )  # fmt: skip
+        else:
+            trajectory = sarrus.simulate(
+                self.model, self.q0, self.v0, duration=duration, record_every=self.every or 1, **common
+            )
+        self.seconds = time.perf_counter() - began
+        if len(ticks) > 1 and ticks[-1][0] > ticks[0][0]:  # the first piece has the preparations in it
+            (first, start), (last, end) = ticks[0], ticks[-1]
+            self.seconds = (end - start) * last / (last - first)
+        return trajectory
+
+
+def initial_state(model: Model, wanted: str, batch: int | None, seed: int) -> tuple[Array, Array]:
+    """Where it starts: at rest, or in a random state; loops closed."""
+    if wanted == "random":
+        return sarrus.random_state(model, seed, batch)
+    if wanted in ("home", "neutral"):
+        q = sarrus.neutral(model) if wanted == "neutral" or model.home is None else np.array(model.home)
+        if model.spanning.active_constraints:
+            q = np.array(sarrus.diagnose(model, q).q)  # the nearest one with its loops closed
+    else:
+        q = configuration(model, wanted)
+    if batch is None:
+        return q, np.zeros(model.nv)
+    q, v = np.tile(q, (batch, 1)), np.random.default_rng(seed).normal(size=(batch, model.nv))
+    return (q, sarrus.project(model, q, v).v) if model.spanning.active_constraints else (q, v)
+
+
+def _check_outputs(save: Path | None, plot: Path | None, view: bool) -> None:
+    """Before anything is computed: that what comes out of it can be kept."""
+    for option, path in (("--save", save), ("--plot", plot)):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise StateError(f"{option} {path}: there is no directory {path.absolute().parent}")
+    if save is not None and save.suffix not in SUFFIXES:
+        raise StateError(f"--save {save}: a trajectory's file ends with {' or '.join(SUFFIXES)}")
+    for wanted, package, extra in ((plot is not None, "matplotlib", "plots"), (view, "viser", "viewer")):
+        if wanted and importlib.util.find_spec(package) is None:
+            raise MissingDependencyError(f'this needs {package}: pip install "sarrus[{extra}]"')
+
+
+def _on(trajectory: Trajectory, model: Model) -> Trajectory:
+    """The same trajectory, of the robot as it was loaded."""
+    same = trajectory.model.n_rows == model.n_rows
+    arrays = {n: x for n, x in trajectory.arrays.items() if same or n not in ("forces", "residual")}
+    return Trajectory(model, trajectory.time, settings=trajectory.settings, **arrays)
+
+
+def _deliver(
+    console: Console,
+    trajectory: Trajectory,
+    told: dict,
+    robot: str,
+    save: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    show(console, told)
+    if save is not None:
+        trajectory.save(save)
+        told["saved"] = str(save)
+        console.print(
+            f"saved {save}; play it: sarrus view {robot} --trajectory {save}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    if plot is not None:
+        trajectory.plot(plot)
+        told["plot"] = str(plot)
+        console.print(f"drew {plot}", markup=False, highlight=False)
+    if as_json:
+        typer.echo(json.dumps(told, indent=2))
+
+
+def _view(console: Console, trajectory: Trajectory) -> None:
+    from sarrus.viewer import Viewer
+
+    viewer = Viewer(trajectory.model, trajectory=trajectory)
+    console.print(f"{trajectory.model.name} is at [bold]{viewer.url}[/bold] (Ctrl-C ends)")
+    webbrowser.open(viewer.url)
+    viewer.wait()

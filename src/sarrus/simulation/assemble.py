@@ -1,0 +1,202 @@
+"""A configuration in which some joints are where they are wanted and every loop is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.errors import AssemblyError, StateError, UnsupportedError, unknown_name
+from sarrus.model.model import Model
+from sarrus.model.state import check_configuration, difference, limits, outside_limits, starting_configuration
+from sarrus.simulation.projection import CLOSED, Projector, of_positions
+from sarrus.simulation.random_states import closed_within_limits, seeds
+from sarrus.simulation.worst import worst_constraint
+from sarrus.spatial.arrays import Array
+
+STATUS = (
+    "assembled",
+    "assembled on another branch: the reference's does not reach there",
+    "not found: no assembly has these joints there",
+)
+_STEP = 0.1  # radians or metres that a known joint moves at a time
+_FINER = 8  # so many steps for one where that fails
+_FARTHEST = 0.7  # radians or metres that another joint may move in such a step, on the same branch
+
+
+class AssembleResult(NamedTuple):
+    """Loops are closed at q, up to `error` (metres or radians). `status` indexes `simulation.assemble.STATUS`."""
+
+    q: Array  # (nq,) or (B, nq)
+    error: Array  # () or (B,)
+    status: Array  # () or (B,)
+    outside_limits: tuple[str, ...]  # joints that are outside their limits, somewhere in the batch
+
+    def in_words(self) -> list[str]:
+        """The status of every assembly."""
+        return [STATUS[int(k)] for k in np.atleast_1d(self.status)]
+
+
+def assemble(
+    model: Model,
+    known: Mapping[str, Any] | None = None,
+    near: Any = None,
+    *,
+    attempts: int = 64,
+    rng: np.random.Generator | int | None = 0,
+    strict: bool = True,
+) -> AssembleResult:
+    """Where the other joints are when these are there: `assemble(model, {"crank": 0.3}).q`.
+
+    Loops have several assemblies (elbow up, elbow down). This one goes continuously from a reference: it moves the
+    known joints in small steps to where they are wanted and lets the others follow. Where that way is blocked, random
+    restarts look for other assemblies, and the one nearest to the reference is taken.
+
+    known     position by joint name, a number (several for joints with several coordinates); with a first dimension of
+              B, a batch of assemblies
+    near      the reference (nq,) or (B, nq); default: the pose in the file, or neutral. Its loops need not be closed
+    attempts  random restarts
+    strict    raise an AssemblyError where nothing is found; else the status tells, and q is what comes nearest
+    """
+    if not model.is_numeric:
+        raise UnsupportedError("assemble: the model has symbols in it; give them numbers first")
+    closing = of_positions(model)
+    reference = starting_configuration(model) if near is None else check_configuration(model, near)
+    wanted, single = _wanted(model, known or {}, reference)
+    count = len(wanted)
+    held = np.zeros(model.nv)
+    for name in known or {}:
+        held[model.layout.v_of(name)] = 1.0
+    close = Projector(closing)
+    start = _on_loop(close, np.array(np.broadcast_to(reference, (count, model.nq))))
+    q, error = _followed(close, start, wanted, held)
+    status = np.where(error <= CLOSED, 0.0, 2.0)
+    for k in np.flatnonzero(status):  # each has restarts of its own
+        found, left = _restarted(close, wanted[k], start[k], held, attempts, np.random.default_rng(rng))
+        if left < error[k]:
+            q[k], error[k] = found, left
+        status[k] = 1.0 if error[k] <= CLOSED else 2.0
+    if strict and (status == 2.0).any():
+        raise _impossible(closing, known or {}, q, error, status)
+    outside = outside_limits(model, q).any(axis=0)
+    names = tuple(name for name, out in zip(model.joint_names, outside, strict=True) if out)
+    return AssembleResult(q[0], error[0], status[0], names) if single else AssembleResult(q, error, status, names)
+
+
+def _wanted(model: Model, known: Mapping[str, Any], reference: Array) -> tuple[Array, bool]:
+    """The reference with the known joints where they are wanted, (B, nq), and whether it is a single one."""
+    lower, upper = limits(model)
+    values: dict[str, Array] = {}
+    sizes = [len(reference)] if reference.ndim == 2 else []
+    for name, value in known.items():
+        if name not in model.joint_names:
+            raise unknown_name("joint", name, model.joint_names)
+        s = model.layout.q_of(name)
+        n = s.stop - s.start
+        x = np.asarray(value, dtype=float)
+        x = x[..., None] if n == 1 and x.ndim < 2 else x
+        if x.ndim not in (1, 2) or x.shape[-1] != n:
+            raise StateError(f"known: joint {name!r} has {n} coordinates, got an array of shape {np.shape(value)}")
+        if not np.isfinite(x).all():
+            raise StateError(f"known: joint {name!r} is wanted at {value}: every number must be finite")
+        beyond = (x < lower[s] - 1e-9) | (x > upper[s] + 1e-9)
+        if beyond.any():
+            raise StateError(
+                f"known: joint {name!r} is wanted at {x[beyond][0]:.6g}, outside its limits "
+                f"{lower[s].tolist()} to {upper[s].tolist()}"
+            )
+        values[name] = x
+        sizes += [len(x)] if x.ndim == 2 else []
+    if len(set(sizes)) > 1:
+        raise StateError(f"known and near: batches of different sizes: {', '.join(map(str, sorted(set(sizes))))}")
+    wanted = np.array(np.broadcast_to(reference, (sizes[0] if sizes else 1, model.nq)))
+    for name, x in values.items():
+        wanted[:, model.layout.q_of(name)] = x
+    return check_configuration(model, wanted), not sizes
+
+
+def _on_loop(close: Projector, q: Array) -> Array:
+    """The references themselves may be open; where they cannot be closed they serve as they are."""
+    found, error = closed_within_limits(close, q)
+    return np.where((error <= CLOSED)[:, None], found, q)
+
+
+def _followed(close: Projector, start: Array, wanted: Array, held: Array) -> tuple[Array, Array]:
+    """Move the known joints from start to wanted, all others following on the loop. Returns where that ended, and
+    errors; infinite where it did not get there.
+    """
+    q, error = np.array(start), np.full(len(start), np.inf)
+    pending = np.arange(len(start))
+    for finer in (1, _FINER):
+        found, error[pending] = _walk(close, start[pending], wanted[pending], held, _STEP / finer)
+        q[pending] = found
+        pending = pending[error[pending] > CLOSED]
+        if not len(pending):
+            break
+    return q, np.where(error <= CLOSED, error, np.inf)
+
+
+def _walk(close: Projector, start: Array, wanted: Array, held: Array, step: float) -> tuple[Array, Array]:
+    """In steps of at most that size. The others first go on as they did."""
+    model = close.model
+    way = difference(model, start, wanted) * held
+    count = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / step)))
+    q, last, error = np.array(start), np.zeros_like(way), np.zeros(len(start))
+    for k in range(1, count + 1):
+        on = np.flatnonzero(error <= CLOSED)
+        if not len(on):
+            break
+        ahead = _moved(model, q[on], last[on], 1.0 - held, q[on])
+        ahead = _moved(model, start[on], way[on] * (k / count), held, ahead)
+        if k == count:  # there to the last bit
+            for s, t in zip(model.layout.q, model.layout.v, strict=True):
+                ahead[:, s] = wanted[on][:, s] if held[t].any() else ahead[:, s]
+        result = close(ahead, held=held)
+        moved = difference(model, q[on], result.q)
+        far = np.abs(moved).max(axis=-1, initial=0.0) > max(_FARTHEST, 4.0 * step)
+        error[on] = np.where(far, np.inf, result.error)
+        kept = error[on] <= CLOSED
+        q[on[kept]], last[on[kept]] = result.q[kept], moved[kept]
+    return q, error
+
+
+def _moved(model: Model, q: Array, step: Array, which: Array | float, others: Array) -> Array:
+    """The joints `which` of q moved by a step; all else from `others`."""
+    mask = np.broadcast_to(which, (model.nv,))
+    out = np.array(others)
+    for body, sq, sv in zip(model.bodies, model.layout.q, model.layout.v, strict=True):
+        if mask[sv].any():
+            out[:, sq] = body.joint.type.integrate(q[:, sq], step[:, sv])
+    return out
+
+
+def _restarted(
+    close: Projector, wanted: Array, start: Array, held: Array, attempts: int, rng: np.random.Generator
+) -> tuple[Array, float]:
+    """The assembly nearest to the start that is found from random ones; what comes nearest to one if none is."""
+    model = close.model
+    tries = seeds(model, rng, attempts + 1)
+    tries[0] = start
+    for s, t in zip(model.layout.q, model.layout.v, strict=True):
+        if held[t].any():
+            tries[:, s] = wanted[s]
+    found, error = closed_within_limits(close, tries, held)
+    fits = (error <= CLOSED) & ~outside_limits(model, found).any(axis=-1)
+    good = fits if fits.any() else error <= CLOSED
+    if not good.any():
+        best = int(np.argmin(error))
+        return found[best], float(error[best])
+    away = np.where(good, np.linalg.norm(difference(model, start, found), axis=-1), np.inf)
+    best = int(np.argmin(away))
+    return found[best], float(error[best])
+
+
+def _impossible(model: Model, known: Mapping[str, Any], q: Array, error: Array, status: Array) -> AssemblyError:
+    k = int(np.argmax(status == 2.0))
+    where = ", ".join(f"{name} = {np.array2string(q[k, model.layout.q_of(name)], precision=4)}" for name in known)
+    which = "" if len(q) == 1 else f" for {int(np.sum(status == 2.0))} of {len(q)} (first: number {k})"
+    return AssemblyError(
+        f"assemble: {model.name!r} cannot be assembled{which}{' with ' + where if where else ''}: the smallest error "
+        f"found is {error[k]:.3g}, in constraint {worst_constraint(model, q[k])!r}"
+    )

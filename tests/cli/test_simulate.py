@@ -1,0 +1,196 @@
+"""`sarrus simulate`: moves a robot, says what it did, keeps what was computed; exit codes 0, 1, 2 and 130."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sarrus
+from sarrus.cli import main as command_line
+from sarrus.errors import SarrusError
+
+CONTROLLERS = '''
+from pathlib import Path
+
+import numpy as np
+import sarrus
+
+
+def damp(t, q, v):
+    return -0.1 * v
+
+
+def hold(model):
+    return sarrus.pd(5.0, 1.0, sarrus.neutral(model))
+
+
+def not_finite(t, q, v):
+    return np.nan * v
+
+
+def of_two(t, q):
+    return 0.0
+
+
+def slowly(t, q, v):
+    """Says that the simulation is on its way."""
+    if t > 0.5:
+        (Path(__file__).parent / "began").touch()
+    return -0.1 * v
+
+
+number = 3
+'''
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SARRUS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("COLUMNS", "160")
+        yield
+
+
+@pytest.fixture
+def controllers(tmp_path):
+    (tmp_path / "controllers.py").write_text(CONTROLLERS)
+    return tmp_path / "controllers.py"
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(command_line.app, ["simulate", *arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
+
+
+def as_json(*arguments: str, code: int = 0) -> dict:
+    return json.loads(run(*arguments, "--json", code=code))
+
+
+def test_says_what_was_solved_how():
+    text = run("zoo:four_bar", "-d", "0.2", "--integrator", "rk4")
+    for words in ("lcaba, rk4", "operations per step", "us", "real-time factor", "energy drift", "closure error", "ok"):
+        assert words in text
+
+
+def test_quiet_is_quiet():
+    assert run("zoo:chain:2", "-d", "0.01", "--quiet") == ""
+
+
+def test_as_json():
+    said = as_json("zoo:four_bar", "-d", "0.5", "--integrator", "rk4")
+    assert (said["steps"], said["robots"], said["statuses"]) == (500, 1, {"ok": 501})
+    assert said["energy_drift"] < 1e-6
+    assert said["closure_error"] < 1e-9
+    assert said["operations_per_step"] == 4 * sarrus.op_count(sarrus.zoo.four_bar(), "lcaba").total
+
+
+def test_saves_what_view_and_python_read(tmp_path):
+    file = tmp_path / "swing.npz"
+    text = run("zoo:four_bar", "-d", "0.1", "--every", "10", "--stabilization", "0.05", "--save", str(file))
+    assert f"sarrus view zoo:four_bar --trajectory {file}" in text
+    trajectory = sarrus.Trajectory.load(file, sarrus.zoo.four_bar())
+    assert len(trajectory) == 11
+    assert trajectory.settings["stabilization"] == 0.05
+
+
+def test_plots(tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "swing.png"
+    run("zoo:chain:2", "-d", "0.1", "--plot", str(file))
+    assert file.stat().st_size > 1000
+
+
+def test_embedded_loops_move_as_the_loops_do(tmp_path):
+    """The same motion, and the file is one of the robot as it was loaded."""
+    files = [tmp_path / "rows.npz", tmp_path / "embedded.npz"]
+    for file, more in zip(files, ([], ["--embed"]), strict=True):
+        run("zoo:four_bar", "-d", "0.2", "--integrator", "rk4", "--save", str(file), *more)
+    rows, embedded = (sarrus.Trajectory.load(file, sarrus.zoo.four_bar()) for file in files)
+    np.testing.assert_allclose(embedded.q, rows.q, atol=1e-8)
+
+
+@pytest.mark.parametrize("start", ["random", "home", "0.3, 0.2"])
+def test_a_batch(start):
+    said = as_json("zoo:chain:2", "--batch", "8", "-d", "0.05", "--q", start)
+    assert said["robots"] == 8
+    assert said["statuses"] == {"ok": 8 * 51}
+
+
+def test_a_batch_of_loops_starts_closed():
+    said = as_json("zoo:four_bar", "--batch", "5", "-d", "0.02", "--seed", "3", "--integrator", "rk4")
+    assert said["closure_error"] < 1e-6
+
+
+def test_pd_holds_what_it_starts_from():
+    said = as_json("zoo:five_bar", "--controller", "pd", "--kp", "500", "--kd", "10", "-d", "1")
+    assert said["statuses"] == {"ok": 1001}
+    assert abs(said["energy_end"] - said["energy_begin"]) < 0.05 * abs(said["energy_begin"])
+
+
+@pytest.mark.parametrize("name", ["damp", "hold"])
+@pytest.mark.parametrize("batch", [[], ["--batch", "3"]])
+def test_controllers_of_a_file(controllers, name, batch):
+    as_json("zoo:chain:2", "-c", f"{controllers}:{name}", "-d", "0.05", *batch)
+
+
+def test_states_that_diverge_are_told_in_words_and_by_exit_code_1():
+    text = run("zoo:chain:5", "--dt", "0.05", "-d", "20", "--batch", "4", code=1)
+    assert "diverged" in text
+    assert "4 of 4 robots failed" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["zoo:dragon"], "Valid"),
+        (["zoo:chain:2", "--dt", "-1"], "positive"),
+        (["zoo:chain:2", "--duration", "nan"], "positive"),
+        (["zoo:chain:2", "--integrator", "euler"], "rk4"),
+        (["zoo:chain:2", "--method", "magic"], "lcaba"),
+        (["zoo:four_bar", "--method", "pv"], "coupler_rocker"),
+        (["zoo:four_bar", "--q", "1, 2, 3"], "coupler_rocker"),
+        (["zoo:four_bar", "--q", "home sweet home"], "3 numbers"),
+        (["zoo:four_bar", "--stabilization", "0"], "time constant"),
+        (["zoo:chain:2", "--embed"], "embed"),
+        (["zoo:chain:2", "--kp", "1"], "--controller pd"),
+        (["zoo:chain:2", "--controller", "magic"], "Valid: none, pd"),
+        (["zoo:chain:2", "--controller", "nowhere.py:f"], "no file"),
+        (["zoo:chain:2", "--controller", "CONTROLLERS:magic"], "damp"),
+        (["zoo:chain:2", "--controller", "CONTROLLERS:number"], "expected a function"),
+        (["zoo:chain:2", "--controller", "CONTROLLERS:of_two"], "2 arguments"),
+        (["zoo:chain:2", "--controller", "CONTROLLERS:not_finite"], "not finite"),
+        (["zoo:chain:2", "--save", "trajectory.txt"], ".npz"),
+        (["zoo:chain:2", "--save", "no/such/directory/a.npz"], "no directory"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_computed(controllers, arguments, words):
+    given = [x.replace("CONTROLLERS", str(controllers)) for x in arguments]
+    result = CliRunner().invoke(command_line.app, ["simulate", *given])
+    assert isinstance(result.exception, SarrusError)  # `main` makes it a line and exit code 2
+    assert words in str(result.exception)
+
+
+def test_ctrl_c_keeps_what_was_computed(tmp_path, controllers):
+    file = tmp_path / "kept.npz"
+    command = [sys.executable, "-m", "sarrus.cli.main", "simulate", "zoo:chain:2", "-d", "36000", "--every", "100"]
+    process = subprocess.Popen(
+        [*command, "-c", f"{controllers}:slowly", "--save", str(file)], stdout=subprocess.PIPE, text=True
+    )
+    began = tmp_path / "began"
+    while not began.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in output
+    kept = sarrus.Trajectory.load(file, sarrus.zoo.chain(2))
+    assert kept.settings["interrupted"]
+    assert len(kept) > 0

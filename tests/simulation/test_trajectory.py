@@ -1,0 +1,186 @@
+"""`Trajectory`: arrays with names, what follows from them, files and pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus import Trajectory, zoo
+from sarrus.errors import StateError, UnknownNameError
+
+
+def swinging(count: int = 20, batch: int | None = None, model: sarrus.Model | None = None) -> Trajectory:
+    """Random numbers in the shape of a trajectory of a four-bar, with all that can be recorded."""
+    model = model or zoo.four_bar()
+    rng = np.random.default_rng(0)
+    lead = (count,) if batch is None else (batch, count)
+    sizes = {"q": model.nq, "v": model.nv, "tau": model.nv, "qdd": model.nv, "forces": model.n_rows,
+             "residual": model.n_rows}  # fmt: skip
+    arrays = {name: rng.normal(size=(*lead, n)) for name, n in sizes.items()}
+    status = np.zeros(lead)
+    status[..., -1] = 3.0
+    return Trajectory(
+        model, 0.1 * np.arange(count), **arrays, iterations=np.ones(lead), status=status, settings={"dt": 0.1}
+    )
+
+
+def same(a: Trajectory, b: Trajectory) -> bool:
+    return (
+        np.array_equal(a.time, b.time)
+        and a.settings == b.settings
+        and a.arrays.keys() == b.arrays.keys()
+        and all(np.array_equal(x, b.arrays[name]) for name, x in a.arrays.items())
+    )
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+def test_parts_by_name(batch):
+    x = swinging(batch=batch)
+    assert np.array_equal(x["rocker_joint"], x.q[..., 2])
+    assert np.array_equal(x.velocity("rocker_joint"), x.v[..., 2])
+    assert np.array_equal(x.torque("crank_joint"), x.tau[..., 0])
+    assert np.array_equal(x.acceleration("crank_joint"), x.qdd[..., 0])
+    assert np.array_equal(x.force("coupler_rocker"), x.forces)
+    assert x.statuses == {"ok": 19 * (batch or 1), "stopped at max_iterations": batch or 1}
+    assert x.final.time == pytest.approx(1.9)
+    assert np.array_equal(x.final.q, x.q[..., -1, :])
+
+
+def test_parts_in_time():
+    x = swinging()
+    part = x[5:15:3]
+    assert np.array_equal(part.time, x.time[5:15:3])
+    assert np.array_equal(part.status, x.status[5:15:3])
+    assert np.array_equal(x[-1].q, x.q[-1:])
+    assert np.array_equal(x[4].q, x.q[4:5])
+    batch = swinging(batch=3)
+    assert np.array_equal(batch[2:4].forces, batch.forces[:, 2:4])
+    assert same(batch[2:4].robot(1), batch.robot(1)[2:4])
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+def test_append(batch):
+    x = swinging(batch=batch)
+    assert same(x[:10].append(x[10:]), x)
+    assert same(x[:10].append(x[9:]), x)  # the state at which one ends and the other starts is kept once
+    with pytest.raises(StateError, match="before"):
+        x.append(x[:5])
+    with pytest.raises(StateError, match="different models"):
+        x.append(swinging(model=zoo.five_bar(), batch=batch))
+
+
+def test_energy_with_springs():
+    builder = sarrus.ModelBuilder("sprung")
+    builder.add_body("a", axis=(0, 1, 0), mass=2.0, inertia=np.eye(3), stiffness=8.0)
+    model = builder.build()
+    q = np.array([[0.0], [0.5]])
+    energy = Trajectory(model, [0.0, 1.0], q, np.zeros((2, 1))).energy
+    assert energy.elastic == pytest.approx([0.0, 1.0])
+    assert energy.total == pytest.approx(energy.kinetic + energy.potential + energy.elastic)
+
+
+@pytest.mark.parametrize("batch", [None, 2])
+def test_what_follows_is_what_the_algorithms_say(batch):
+    x = swinging(6, batch)
+    q, v = (a.reshape(-1, 3) for a in (x.q, x.v))
+    kinetic, potential = sarrus.energy(x.model, q, v)
+    assert np.allclose(x.energy.total.ravel(), kinetic + potential, rtol=1e-12)
+    h = sarrus.centroidal_momentum(x.model, q, v).reshape(*x.q.shape[:-1], 6)
+    assert np.allclose(x.momentum.linear, h[..., :3])
+    assert np.allclose(x.momentum.centroidal, h[..., 3:])
+    worst = np.abs(sarrus.closure(x.model, q).position).max(axis=-1)
+    assert np.allclose(x.closure_error.ravel(), worst, rtol=1e-9)
+    assert np.shape(x.drift.closure) == (() if batch is None else (batch,))
+    assert np.allclose(x.drift.closure, x.closure_error.max(-1))
+
+
+def test_momentum_about_the_origin():
+    """A point mass that flies past: L = m r x v."""
+    builder = sarrus.ModelBuilder("mass")
+    builder.add_body("a", joint="free", mass=2.0, inertia=np.eye(3))
+    model = builder.build()
+    q = np.array([[1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+    v = np.array([[0.0, 3.0, 0.0, 0.0, 0.0, 0.0]])
+    momentum = Trajectory(model, [0.0], q, v).momentum
+    assert np.allclose(momentum.linear, [[0.0, 6.0, 0.0]])
+    assert np.allclose(momentum.angular, [[0.0, 0.0, 6.0]])
+    assert np.allclose(momentum.centroidal, 0.0)
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_files_hold_everything(tmp_path, batch, suffix):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    x = swinging(batch=batch)
+    x.save(tmp_path / f"run.{suffix}")
+    assert same(Trajectory.load(tmp_path / f"run.{suffix}", zoo.four_bar()), x)
+    little = Trajectory(x.model, x.time, x.q, x.v)
+    little.save(tmp_path / f"little.{suffix}")
+    assert same(Trajectory.load(tmp_path / f"little.{suffix}", x.model), little)
+
+
+def test_parquet_has_columns_with_names(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    swinging(batch=2).save(tmp_path / "run.parquet")
+    table = parquet.read_table(tmp_path / "run.parquet")
+    assert table.num_rows == 40
+    assert {"robot", "time", "q:crank_joint", "v:rocker_joint", "forces:coupler_rocker[4]", "status"} <= set(
+        table.column_names
+    )
+
+
+def test_files_of_other_models_are_refused(tmp_path):
+    swinging().save(tmp_path / "run.npz")
+    with pytest.raises(StateError, match="recorded with model 'four_bar', but not this 'five_bar'"):
+        Trajectory.load(tmp_path / "run.npz", zoo.five_bar())
+    with pytest.raises(StateError, match="recorded with a model of the same name"):
+        Trajectory.load(tmp_path / "run.npz", zoo.four_bar("connect"))
+
+
+def test_bad_files_and_shapes_in_words(tmp_path):
+    model = zoo.four_bar()
+    with pytest.raises(StateError, match=r"ends with .npz or .parquet"):
+        swinging().save(tmp_path / "run.csv")
+    with pytest.raises(StateError, match="no such file"):
+        Trajectory.load(tmp_path / "none.npz", model)
+    (tmp_path / "bad.npz").write_bytes(b"not a zip")
+    with pytest.raises(StateError, match="not a trajectory"):
+        Trajectory.load(tmp_path / "bad.npz", model)
+    with pytest.raises(StateError, match=r"v: expected shape \(2, 3\), got \(2, 4\)"):
+        Trajectory(model, [0.0, 1.0], np.zeros((2, 3)), np.zeros((2, 4)))
+    with pytest.raises(StateError, match=r"time: expected shape"):
+        Trajectory(model, 0.0, np.zeros((2, 3)), np.zeros((2, 3)))
+    bare = Trajectory(model, [0.0], np.zeros((1, 3)), np.zeros((1, 3)))
+    with pytest.raises(StateError, match=r"forces was not recorded. Recorded: q, v"):
+        bare.force("coupler_rocker")
+    with pytest.raises(UnknownNameError, match="Valid: coupler_rocker"):
+        swinging().force("rocker")
+    with pytest.raises(UnknownNameError, match="Did you mean 'crank_joint'"):
+        bare["crank"]
+    with pytest.raises(StateError, match="indexed by"):
+        bare[1.5]
+    with pytest.raises(IndexError):
+        bare[7]
+    with pytest.raises(StateError, match="one robot"):
+        bare.robot(0)
+    with pytest.raises(StateError, match="empty"):
+        _ = bare[:0].final
+
+
+@pytest.mark.parametrize("make", [zoo.four_bar, zoo.stewart, lambda: zoo.chain(12)])
+@pytest.mark.parametrize("batch", [None, 2])
+def test_plots(tmp_path, make, batch):
+    pytest.importorskip("matplotlib")
+    x = swinging(30, batch, make())
+    q = sarrus.normalize(x.model, x.q.reshape(-1, x.model.nq)).reshape(x.q.shape)
+    x = Trajectory(x.model, x.time, q, x.v, forces=x.forces)
+    figure = x.plot(tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert labels[0].startswith("position")
+    assert ("constraint forces [N, Nm]" in labels) == bool(x.constraint_names)
+    assert len(x.plot(joints=[x.joint_names[-1]]).axes[0].lines) <= 3
+    with pytest.raises(UnknownNameError):
+        x.plot(joints=["nothing"])

@@ -1,0 +1,34 @@
+"""Every example runs, and says something; each is short enough to read in one go."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted(p for p in (Path(__file__).parents[1] / "examples").glob("*_*.py") if not p.name.startswith("_"))
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setenv("SARRUS_EXAMPLE_ROLLOUTS", "2000")
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    importlib.import_module(f"examples.{path.stem}").main()
+    assert len(capsys.readouterr().out.splitlines()) >= 4
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_says_what_one_learns_on_one_page(path: Path) -> None:
+    text = path.read_text()
+    assert "What one learns" in (ast.get_docstring(ast.parse(text)) or "")
+    assert len(text.splitlines()) <= 110
+
+
+def test_there_are_ten() -> None:
+    assert len(EXAMPLES) == 10
