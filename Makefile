@@ -9,7 +9,7 @@ JOBS ?= 2
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "Sarrus needs Python 3.10 or newer, this is " + sys.version)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[peers,plots]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[peers,plots,viewer]"
 	touch $@
 
 $(VENV)/.dev: pyproject.toml $(VENV)/.demo

@@ -17,6 +17,7 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
+from sarrus.model.state import random_state
 
 METHODS = ("lcaba", "prox_bbo", "prox_ltl")
 ITERATIONS = (1, 2, 3, 4, 6, 8, 11)
@@ -37,7 +38,7 @@ def main() -> None:
         console.print(f"skipped: no {error}")
         return
     rng = np.random.default_rng(0)
-    q, v = sarrus.random_state(model, rng, arguments.states)
+    q, v = random_state(model, rng, arguments.states)
     states = (q, np.zeros_like(v), rng.normal(size=v.shape))
     J = sarrus.compile(model, "closure")(q).jacobian
     rank = np.linalg.matrix_rank(J[:100]).max()

@@ -21,6 +21,7 @@ from benchmarks.geared_robots import mini_cheetah
 from benchmarks.loop_systems import MissingFileError
 from benchmarks.robots import shared_directory
 from sarrus.cli.timing import Timing, interleaved, ratio
+from sarrus.model.state import random_state
 
 BATCH = 4096
 ACCURACY = 1e-8
@@ -30,7 +31,7 @@ WANTED = 15.0
 def states(model: sarrus.Model, batch: int) -> list[np.ndarray]:
     """Random states in which rotors turn as their gears make them."""
     rng = np.random.default_rng(0)
-    q, v = sarrus.random_state(model.spanning.without_constraints(), rng, batch)
+    q, v = random_state(model.spanning.without_constraints(), rng, batch)
     reduced = sarrus.reduce(model, q, v)
     expanded = sarrus.expand(model, reduced.y, reduced.yd)
     return [np.ascontiguousarray(x) for x in (expanded.q, expanded.v, rng.normal(size=v.shape))]

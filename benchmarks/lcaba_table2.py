@@ -21,6 +21,7 @@ from rich.table import Table
 import sarrus
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
 from sarrus.cli.timing import Timing, interleaved
+from sarrus.model.state import random_state
 
 METHODS = ("lcaba", "prox_bbo", "prox_ltl")
 BATCH = 512
@@ -45,7 +46,7 @@ def measure(name: str, rounds: int) -> dict[str, Any]:
         compiled = time.perf_counter() - start - counted
         progress(f"{name}: {m} {row['ops'][f'{m} (3)']:,} operations, {counted:.0f} s; compiled in {compiled:.0f} s")
     rng = np.random.default_rng(0)
-    q, v = sarrus.random_state(model, rng, BATCH)
+    q, v = random_state(model, rng, BATCH)
     arrays = [q, 0.1 * v, rng.normal(size=v.shape)]
     results = {m: kernel(*arrays) for m, kernel in kernels.items()}
     reference = results["prox_ltl"].qdd

@@ -25,6 +25,7 @@ from sarrus.codegen.graph import Graph
 from sarrus.codegen.tape import Port, Tape, tape_of
 from sarrus.model import tree as tree_module
 from sarrus.model.model import Model
+from sarrus.model.state import random_state
 from sarrus.spatial import transforms
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.inertia import Inertia
@@ -119,7 +120,7 @@ def _fresh(model: Model) -> Model:
 
 
 def _validated(model: Model, tape: Tape) -> int:
-    q, v = sarrus.random_state(model, rng=0)
+    q, v = random_state(model, rng=0)
     tau = np.random.default_rng(0).normal(size=model.nv)
     expected = sarrus.aba(model, q, v, tau)
     got = np.array(interpret.run(tape, [q, v, tau])[0])

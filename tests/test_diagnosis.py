@@ -11,6 +11,7 @@ import pytest
 import sarrus
 from sarrus import zoo
 from sarrus.errors import StateError, UnsupportedError
+from sarrus.model.state import random_state
 from tests.importers.shared_robots import shared_file
 
 
@@ -39,7 +40,7 @@ def test_zoo(make, rows, rank, mobility):
 
 def test_redundant_rows_are_the_last_declared():
     model = zoo.chain(5).with_constraints(sarrus.contact("tip", 3), sarrus.contact("tip", 3, name="again"))
-    found = sarrus.diagnose(model, sarrus.random_state(model, rng=0)[0])
+    found = sarrus.diagnose(model, random_state(model, rng=0)[0])
     assert found.redundant == {"again": 3}
     assert found.groups == (("contact_tip", "again"),)
     assert [c.rank for c in found.constraints] == [3, 3]
@@ -51,7 +52,7 @@ def test_rank_does_not_depend_on_units():
     model = zoo.chain(6).with_constraints(
         sarrus.link_rows("tip", K * np.array([[1e-4], [1e4]])), sarrus.link_rows("link_2", K)
     )
-    assert sarrus.diagnose(model, sarrus.random_state(model, rng=0)[0]).rank == 4
+    assert sarrus.diagnose(model, random_state(model, rng=0)[0]).rank == 4
 
 
 def test_singular_configuration():
@@ -99,7 +100,7 @@ def test_opposite_axes_are_not_aligned(joint):
 def test_the_jacobian_is_the_derivative_of_the_error_where_it_is_closed(joint):
     loop = sarrus.loop("world", "body_1", joint, axis=(0.6, 0.0, 0.8), pitch=0.1 if joint == "helical" else 0.0)
     model = zoo.random_tree(3, 2, joints=["free", "spherical"]).with_constraints(loop)
-    q = sarrus.diagnose(model, sarrus.random_state(model, 0)[0]).q
+    q = sarrus.diagnose(model, random_state(model, 0)[0]).q
     J = sarrus.closure(model, q).jacobian
     steps = 1e-6 * np.eye(model.nv)
     there, back = (
@@ -134,7 +135,7 @@ def test_conflicts_are_named():
         sarrus.contact("tip", 3, name="other"),
         sarrus.contact("link_0", 3),
     )
-    found = sarrus.diagnose(model, sarrus.random_state(model, rng=0)[0])
+    found = sarrus.diagnose(model, random_state(model, rng=0)[0])
     assert set(found.in_conflict) >= {"contact_tip", "other"}
     assert not found.ok
     assert "conflict" in str(found)

@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 
 import sarrus
 from examples.demo import methods, motion
+from examples.demo.prepare import prepare
 
 ROBOT = "zoo:biped:True"
 
 
 def main(output: Path = Path("demo_output")) -> None:
     began = time.perf_counter()
-    console = Console(highlight=False, soft_wrap=False, width=min(100, Console().width))
+    console = Console(highlight=False)
     console.print(Panel("[bold]Sarrus[/bold]  constrained rigid-body dynamics, compiled for your robot", expand=False))
     output.mkdir(exist_ok=True)
     robots = motion.robots()
@@ -56,30 +56,11 @@ def main(output: Path = Path("demo_output")) -> None:
         files += [str(output / "motion.png"), str(output / "methods.png")]
     except (sarrus.errors.MissingDependencyError, ImportError) as error:
         console.print(f"no plots: {error}")
-    console.print(f"[bold]4  saved[/bold] {', '.join(files)}; {time.perf_counter() - began:.0f} s in all")
+    console.print(
+        f"[bold]4  saved[/bold] {', '.join(files)}; {time.perf_counter() - began:.0f} s in all", soft_wrap=True
+    )
     console.print("   watch it in the browser:", style="bold")
     console.print(f"   [bold green]{program()} view {ROBOT} --trajectory {files[0]}[/bold green]", soft_wrap=True)
-
-
-def prepare() -> None:
-    """Compile in two processes; what they leave in the cache is loaded by this one."""
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        jobs = [pool.submit(_compile, name) for name in ("step", "prox_ltl", "prox_bbo", *_OTHERS)]
-        for job in jobs:
-            job.result()
-
-
-_OTHERS = ("lcaba", "embedding + pv_early", "embedding + lcaba")
-
-
-def _compile(name: str) -> None:
-    robots = motion.robots()
-    if name == "step":
-        steps = round(motion.SECONDS / motion.DT)
-        motion.simulation(robots, np.tile(sarrus.neutral(robots.rows), (steps, 1)), 0.0)
-        return
-    embedded, method = next((e, m) for n, e, m in methods.METHODS if n == name)
-    sarrus.compile(methods.model(robots, embedded), method)
 
 
 def introduce(console: Console, robots: motion.Robots) -> None:
@@ -87,8 +68,8 @@ def introduce(console: Console, robots: motion.Robots) -> None:
     console.print(f"[bold]1  the robot[/bold] {ROBOT}: a humanoid of {float(robot.mass):.0f} kg with closed loops")
     console.print("  knees by four-bars, ankles by two rods in space each, both feet on the ground")
     console.print(
-        f"  {robot.nv} dof, {robots.motors.sum():.0f} motors; {found.rows} constraint rows of rank {found.rank}"
-        f" ({found.rows - found.rank} redundant: no matter); mobility {found.mobility}"
+        f"  {robot.nv} dof, {robots.motors.sum():.0f} motors; {found.rows} constraint rows, "
+        f"{found.rows - found.rank} of them redundant; mobility {found.mobility}"
     )
     console.print(f"  loops embedded: {robots.embedded.n_rows} rows are left, those of the feet")
 
@@ -104,7 +85,7 @@ def what_it_did(console: Console, robots: motion.Robots, trajectory: sarrus.Traj
     table = Table(show_header=False, box=None, padding=(0, 2))
     table.add_column(style="dim")
     table.add_column()
-    table.add_row("method", "loops embedded + lcaba for the feet; PD control compiled into the step")
+    table.add_row("method", "loops embedded, lcaba for the feet, PD compiled in")
     table.add_row("operations per step", f"{ops:,} (dynamics, first iteration), exact")
     table.add_row("time per step", f"[bold]{1e6 * seconds:.1f} us[/bold], one robot on one core")
     table.add_row("real-time factor", f"[bold]{motion.DT / seconds:,.0f}[/bold]")
@@ -121,15 +102,21 @@ def what_it_did(console: Console, robots: motion.Robots, trajectory: sarrus.Traj
 
 
 def compare(console: Console, measured: list[methods.Measured]) -> None:
-    table = Table()
-    for column in ("method", "rows", "operations", "us / state", "", "difference"):
-        table.add_column(column, justify="left" if column == "method" else "right")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1))
+    for column in ("method", "rows", "operations", "us/state", "", "difference"):
+        table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)
     best = min(m.us for m in measured)
     for m in measured:
         style = "bold" if m.us == best else "dim" if m.operations is None else None
         count = "" if m.operations is None else f"{m.operations:,}"
         table.add_row(
-            m.name, str(m.rows), count, f"{m.us:.2f}", f"{m.us / best:.1f}x", f"{m.difference:.0e}", style=style
+            m.name,
+            str(m.rows),
+            count,
+            f"{m.us:.2f}",
+            f"{m.us / best:.1f}x",
+            f"{m.difference:.0e}" if m.difference else "-",
+            style=style,
         )
     console.print(f"[bold]3  all methods[/bold] on {methods.BATCH} states of that motion, one core, same accelerations")
     console.print(table)

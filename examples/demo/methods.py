@@ -52,9 +52,9 @@ def measure(robots: Robots, found: dict[str, sarrus.Kernel], trajectory: sarrus.
         results[name] = kernel(*arrays).qdd
         out = tuple(np.empty((BATCH, *p.shape)) for p in kernel.tape.outputs)
         cases[name], states[name] = lambda k=kernel, o=out: k(*arrays, out=o, threads=1), BATCH
-    for name, run in pinocchio_methods(robots.rows, [x[:PEER_STATES] for x in arrays]).items():
-        results[name] = np.array(run())
-        cases[name], states[name] = run, PEER_STATES
+    for name, peer in pinocchio_methods(robots.rows, [x[:PEER_STATES] for x in arrays]).items():
+        results[name] = peer.solve()
+        cases[name], states[name] = peer.timed, PEER_STATES
     times = interleaved(cases, ROUNDS, round_seconds=0.04)
     reference = next(iter(results.values()))
     rows = {name: model(robots, embedded).n_rows for name, embedded, _ in METHODS}

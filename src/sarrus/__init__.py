@@ -59,6 +59,7 @@ from sarrus.dynamics import forward_dynamics, methods
 from sarrus.eager import eager
 from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
 from sarrus.model import zoo
+from sarrus.model.actuators import Actuator
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.compose import attach
 from sarrus.model.constraints import (
@@ -79,11 +80,12 @@ from sarrus.model.constraints import (
 )
 from sarrus.model.model import Body, Frame, Joint, Model
 from sarrus.model.state import difference, integrate, neutral, normalize
-from sarrus.simulation.assemble import AssembleResult, assemble
-from sarrus.simulation.random_states import random_state
 from sarrus.planning.embedding import embed
+from sarrus.simulation.actuation import actuator_forces
+from sarrus.simulation.assemble import AssembleResult, assemble
 from sarrus.simulation.controllers import controller, pd
 from sarrus.simulation.joint_forces import JointForces
+from sarrus.simulation.random_states import random_state
 from sarrus.simulation.simulate import rollout, simulate
 from sarrus.simulation.trajectory import Trajectory
 
@@ -131,6 +133,7 @@ pv_soft = eager(_pv_soft)
 rnea = eager(_rnea)
 
 __all__ = [
+    "Actuator",
     "AssembleResult",
     "embed",
     "reduce",
@@ -156,6 +159,7 @@ __all__ = [
     "Tendon",
     "Trajectory",
     "aba",
+    "actuator_forces",
     "algorithms",
     "assemble",
     "attach",

@@ -82,7 +82,8 @@ def problem(base: str, what: str) -> tuple[Model, State, Dense]:
 
 CONTACTS = ("point", "weld", "on an unseen body")
 RELATIONS = ("between clusters", "inside a cluster", "to the world", "coupling", "center of mass", "mixed")
-CASES = [(base, what) for base in BASES for what in (*CONTACTS, *RELATIONS)]
+UNBALANCED = "link and unbalanced rotor"  # where only bodies matter, not what ties them
+CASES = [(base, what) for base in BASES for what in (CONTACTS if base == UNBALANCED else (*CONTACTS, *RELATIONS))]
 
 
 def hard_methods(what: str) -> list[str]:
@@ -145,10 +146,9 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("base", ["link and rotor", "parallel chains"])
 @pytest.mark.parametrize(("method", "what"), KERNELS.items())
-def test_batches_and_kernels_are_single_states(base, method, what):
-    embedded, state, _ = problem(base, what)
+def test_batches_and_kernels_are_single_states(method, what):
+    embedded, state, _ = problem("parallel chains", what)  # clusters with several seen bodies
     tau = np.random.default_rng(3).normal(size=(3, embedded.nv))
     options = {} if method == "pv_early" else {"max_iterations": 4}
     single = [sarrus.forward_dynamics(embedded, state.q, state.v, x, method=method, **options) for x in tau]

@@ -85,7 +85,7 @@ def test_velocities_in_independent_coordinates():
 
 @pytest.mark.parametrize("method", ["ce_rnea", "ce_crba", "ce_bias_forces"])
 def test_batches_and_kernels_are_single_states(method):
-    case = Case("differentials")
+    case = Case("five-bar")
     states = [state_of(case.model, seed) for seed in (1, 2, 3)]
     arrays = [np.stack(x) for x in zip(*states, strict=True)][: 1 if method == "ce_crba" else 2]
     if method == "ce_rnea":

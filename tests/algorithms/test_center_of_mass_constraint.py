@@ -8,6 +8,7 @@ import pytest
 import sarrus
 from sarrus.errors import ModelError, UnsupportedError
 from sarrus.model import zoo
+from sarrus.model.state import random_state
 from tests.oracles.loops import kkt, solve
 
 center = sarrus.center_of_mass_constraint
@@ -19,7 +20,7 @@ ROBOT = zoo.random_tree(3, 9, joints=["free", "revolute", "prismatic", "universa
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_closure_is_the_centre_of_mass(base):
     model = zoo.tree(9, floating=base == "floating").with_constraints(center("zy", at=[0.3, -0.1]))
-    q, v = sarrus.random_state(model, 0)
+    q, v = random_state(model, 0)
     found, expected = sarrus.closure(model, q, v), sarrus.center_of_mass(model, q, v)
     np.testing.assert_allclose(found.position, expected.position[[2, 1]] - [0.3, -0.1], atol=1e-12)
     np.testing.assert_allclose(found.velocity, expected.velocity[[2, 1]], atol=1e-12)
@@ -27,7 +28,7 @@ def test_closure_is_the_centre_of_mass(base):
 
 def test_without_a_place_there_is_no_position_error():
     model = ROBOT.with_constraints(center())
-    assert not sarrus.closure(model, sarrus.random_state(model, 0)[0]).position.any()
+    assert not sarrus.closure(model, random_state(model, 0)[0]).position.any()
 
 
 def test_by_default_all_bodies_are_not_made_neighbours():
@@ -35,7 +36,7 @@ def test_by_default_all_bodies_are_not_made_neighbours():
     model = zoo.tree(15, floating=True).with_constraints(center())
     few, many = (sarrus.op_count(model, method, mu=1e5).total for method in ("prox_bbo", "lcaba"))
     assert 2 * few < many
-    q, v = sarrus.random_state(model, 0)
+    q, v = random_state(model, 0)
     default, chosen = (sarrus.forward_dynamics(model, q, v, v, method=m).qdd for m in (None, "prox_bbo"))
     np.testing.assert_array_equal(default, chosen)
 
@@ -43,7 +44,7 @@ def test_by_default_all_bodies_are_not_made_neighbours():
 def test_a_floating_robot_falls_unless_its_centre_of_mass_is_held():
     """The force that holds it is its weight: nothing else acts from outside."""
     model = zoo.tree(9, floating=True).with_constraints(center())
-    q, v = sarrus.random_state(model, 1)
+    q, v = random_state(model, 1)
     found = sarrus.forward_dynamics(model, q, v, np.zeros(model.nv))
     np.testing.assert_allclose(found.forces, -model.mass * model.gravity, rtol=1e-8, atol=1e-7)
 
@@ -54,7 +55,7 @@ def test_accelerations_given_at_run_time_keep_the_order_of_declaration(method):
         sarrus.contact("body_4", 3, k="input"), center("xz", k="input"), sarrus.contact("body_7", 3, k="input")
     )
     rng = np.random.default_rng(0)
-    (q, v), tau, k = sarrus.random_state(model, 2), rng.normal(size=model.nv), rng.normal(size=8)
+    (q, v), tau, k = random_state(model, 2), rng.normal(size=model.nv), rng.normal(size=8)
     assert model.n_input_rows == 8
     found = sarrus.forward_dynamics(model, q, v, tau, method=method, k=k)
     expected, _ = solve(kkt(model, q, v, k), tau)
@@ -66,7 +67,7 @@ def test_compiled(method):
     model = zoo.tree(4, floating=True).with_constraints(
         center("xy", at=[0.0, 0.1], stabilization=0.1), sarrus.contact("link_3", 3)
     )
-    q, v = sarrus.random_state(model, 0, batch=5)
+    q, v = random_state(model, 0, batch=5)
     tau = np.random.default_rng(1).normal(size=v.shape)
     found = sarrus.compile(model, method)(q, v, tau)
     for i in range(5):
@@ -77,7 +78,7 @@ def test_compiled(method):
 @pytest.mark.parametrize("method", REFUSING)
 def test_other_methods_refuse_it_in_words(method):
     model = ROBOT.with_constraints(center())
-    q, v = sarrus.random_state(model, 0)
+    q, v = random_state(model, 0)
     with pytest.raises(UnsupportedError, match=r"CenterOfMass|knows no constraints|embedded constraints"):
         sarrus.forward_dynamics(model, q, v, v, method=method)
 

@@ -21,6 +21,7 @@ from sarrus.errors import StateError, UnknownNameError, UnsupportedError
 from sarrus.model import zoo
 from sarrus.model.constraints import LinkRows, LoopClosure, contact, link_rows
 from sarrus.model.model import Model
+from sarrus.model.state import random_state
 from tests.mechanisms import MOVING_KINDS, Mechanism, mechanism, mechanisms
 
 METHODS = ("ltl_osim", "kjr", "efpa", "pv_osim", "pv_osimr")
@@ -119,7 +120,7 @@ MECHANISMS = {
 @pytest.mark.parametrize("model", MECHANISMS.values(), ids=MECHANISMS.keys())
 def test_mechanisms_of_the_zoo_in_batches(model):
     """All methods, singles and batches, against crba and frame_jacobian (which have tests of their own)."""
-    q, _ = sarrus.random_state(model, rng=0, batch=5)
+    q, _ = random_state(model, rng=0, batch=5)
     for method in METHODS:
         batch = delassus(model, q, method)
         assert batch.shape == (5, model.n_rows, model.n_rows)
@@ -146,7 +147,7 @@ def test_no_constraints_give_an_empty_matrix():
 def test_the_order_of_declaration_is_the_order_of_the_rows():
     tree = zoo.tree(7, floating=True)
     a, b = contact("link_3", 3), contact("link_6", 6)
-    q, _ = sarrus.random_state(tree, rng=2)
+    q, _ = random_state(tree, rng=2)
     order = [*range(3, 9), *range(3)]
     for method in METHODS:
         one = delassus(tree.with_constraints(b, a), q, method)
@@ -157,7 +158,7 @@ def test_the_order_of_declaration_is_the_order_of_the_rows():
 def test_casadi_inputs_give_casadi_expressions():
     ca = pytest.importorskip("casadi")
     model = zoo.chain_welded_tip(6)
-    q, _ = sarrus.random_state(model, rng=3)
+    q, _ = random_state(model, rng=3)
     symbol = ca.SX.sym("q", model.nq)
     found = ca.Function("f", [symbol], [delassus(model, symbol, damping=0.5)])(q)
     np.testing.assert_allclose(np.asarray(found), delassus(model, q) + 0.5 * np.eye(6), rtol=1e-9, atol=1e-9)
@@ -168,7 +169,7 @@ def test_casadi_inputs_give_casadi_expressions():
 
 def test_damping_cholesky_and_inverse():
     model = zoo.stem(2, 2, constrained=True)
-    q, _ = sarrus.random_state(model, rng=1, batch=3)
+    q, _ = random_state(model, rng=1, batch=3)
     A = delassus(model, q)
     np.testing.assert_allclose(delassus(model, q, damping=0.1), A + 0.1 * np.eye(24))
     L = delassus_cholesky(model, q)
@@ -184,7 +185,7 @@ def test_damping_cholesky_and_inverse():
 
 def test_redundant_rows_are_named_unless_damped():
     model = zoo.chain(8).with_constraints(contact("tip", 6, name="first"), contact("tip", 3, name="again"))
-    q, _ = sarrus.random_state(model, rng=1, batch=2)
+    q, _ = random_state(model, rng=1, batch=2)
     for call in (delassus_cholesky, operational_space_inertia):
         with pytest.raises(UnsupportedError, match=r"row 0 of constraint 'again' depends.*damping"):
             call(model, q[0])
@@ -257,7 +258,7 @@ def test_the_operator_applies_and_solves():
         zoo.chain_welded_tip(9),
     ]
     for model in cases:
-        q, _ = sarrus.random_state(model, rng=4, batch=3)
+        q, _ = random_state(model, rng=4, batch=3)
         rhs = np.random.default_rng(5).normal(size=(3, model.n_rows))
         A = delassus(model, q)
         found = pv_osim_fast(model, q, rhs)
@@ -276,7 +277,7 @@ def test_the_operator_reports_a_singular_state():
     """A link's own joint does not move its origin: too few joints before the floating base do. L_b is singular, the
     Delassus matrix is not; this is the limitation that the paper names."""
     model = zoo.tree(15, floating=True).with_constraints(contact("link_7", 3), contact("link_14", 3))
-    q, _ = sarrus.random_state(model, rng=4, batch=3)
+    q, _ = random_state(model, rng=4, batch=3)
     found = pv_osim_fast(model, q, np.ones(6))
     assert np.linalg.cond(delassus(model, q)).max() < 1e3
     assert np.isfinite(found.solved).all()

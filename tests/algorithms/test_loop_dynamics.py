@@ -13,6 +13,7 @@ from sarrus.algorithms.penalty import penalties
 from sarrus.errors import UnsupportedError
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import CLOSURES
+from sarrus.model.state import random_state
 from tests.mechanisms import relative_error
 from tests.oracles.loops import assembled, kkt, solve
 
@@ -61,7 +62,7 @@ def two_chains(
 
 def state_of(model, seed=0, q=None):
     rng = np.random.default_rng(seed)
-    q0, v0 = sarrus.random_state(model, rng)
+    q0, v0 = random_state(model, rng)
     q, v = assembled(model, q0 if q is None else q, v0)
     return q, v, rng.normal(size=model.nv)
 
@@ -113,7 +114,7 @@ def mechanism(name):
         q, v, tau = state_of(model, q=sarrus.neutral(model) if what == "of a ring" else None)
         # A centre of mass that moves: its rows ask for its acceleration, not for its velocity.
         moving = model if "loops" in what or "ring" in what else model.without_constraints()
-        return model, (q, v if moving is model else sarrus.random_state(moving, 5)[1], tau)
+        return model, (q, v if moving is model else random_state(moving, 5)[1], tau)
     if kind == "zoo":
         model = ZOO[what]()
         return model, state_of(model, q=sarrus.neutral(model))
@@ -253,7 +254,7 @@ def test_rows_that_do_nothing(method):
 @pytest.mark.parametrize("method", PROXIMAL)
 def test_without_constraints_it_is_aba(method):
     model = zoo.random_tree(7, 8)
-    q, v = sarrus.random_state(model, 0)
+    q, v = random_state(model, 0)
     result = sarrus.forward_dynamics(model, q, v, v, method=method)
     assert relative_error(result.qdd, sarrus.aba(model, q, v, v)) < 1e-10
     assert result.forces.shape == (0,)

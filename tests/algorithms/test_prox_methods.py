@@ -12,6 +12,7 @@ from sarrus.algorithms.loop_roots import early_roots, loop_roots
 from sarrus.model import zoo
 from sarrus.model.constraints import CLOSURES, Coupling, Distance, LoopClosure, contact, link_rows
 from sarrus.model.model import WORLD
+from sarrus.model.state import random_state
 from tests.oracles.loops import assembled, kkt, solve
 
 METHODS = ("prox_ltl", "prox_bbo", "bbo")
@@ -55,7 +56,7 @@ def test_every_closure_between_links(two_arms, joint):
     """At arbitrary states: the loop is open, and rows of coinciding points see the base turn."""
     pitch = 0.1 if joint == "helical" else 0.0
     model = two_arms.with_constraints(LoopClosure("loop", "tip_0", "tip_1", joint, pitch=pitch, stabilization=0.2))
-    q, v = sarrus.random_state(model, rng=3)
+    q, v = random_state(model, rng=3)
     # Of an open screw the angle depends on the direction that it is measured from, which the oracle takes differently.
     check(model, *(assembled(model, q, v) if joint == "helical" else (q, v)))
 
@@ -64,7 +65,7 @@ def test_every_closure_between_links(two_arms, joint):
 @pytest.mark.parametrize("joint", ["weld", "revolute", "prismatic"])
 def test_closures_with_the_world(two_arms, joint, frames):
     model = two_arms.with_constraints(LoopClosure("loop", frames[0], frames[1], joint))
-    check(model, *sarrus.random_state(model, rng=4))
+    check(model, *random_state(model, rng=4))
 
 
 def test_closures_contacts_couplings_and_distances_together(two_arms):
@@ -79,7 +80,7 @@ def test_closures_contacts_couplings_and_distances_together(two_arms):
         Distance("rope", "branch_0_4", "branch_1_0", 0.4, stabilization=0.1),
         link_rows("base", np.random.default_rng(1).normal(size=(1, 6))),
     )
-    check(model, *sarrus.random_state(model, rng=5))
+    check(model, *random_state(model, rng=5))
 
 
 def random_closed(rng):
@@ -90,7 +91,7 @@ def random_closed(rng):
         kinds = [str(x) for x in rng.choice([x for x in CLOSURES if x != "helical"], size=2, replace=False)]
         closures = [LoopClosure(f"loop_{k}", names[2 * k], names[2 * k + 1], kind) for k, kind in enumerate(kinds)]
         model = model.with_constraints(*closures, contact(names[4], 3))
-        q, v = sarrus.random_state(model, rng=rng)
+        q, v = random_state(model, rng=rng)
         posed = rows_at_rest(model, q, "test")
         J, _ = loop_jacobian(model, posed.tree, posed.passages, posed.rows, q.dtype)
         if np.linalg.cond(J) < 1e3:
@@ -134,7 +135,7 @@ def test_conflicting_rows_are_told_and_finite():
     model = zoo.chain(3).with_constraints(
         contact("tip", 3, k=(1.0, 0.0, 0.0), name="a"), contact("tip", 3, k=(-1.0, 0.0, 0.0), name="b")
     )
-    q, v = sarrus.random_state(model, rng=0)
+    q, v = random_state(model, rng=0)
     for method in METHODS:
         r = sarrus.forward_dynamics(model, q, v, np.ones(3), method=method)
         assert r.status != 0.0
@@ -143,7 +144,7 @@ def test_conflicting_rows_are_told_and_finite():
 
 def test_no_constraints_is_aba():
     model = zoo.tree(5, floating=True)
-    q, v = sarrus.random_state(model, rng=0)
+    q, v = random_state(model, rng=0)
     tau = np.ones(model.nv)
     for method in METHODS:
         r = sarrus.forward_dynamics(model, q, v, tau, method=method)
@@ -159,7 +160,7 @@ def test_both_proximal_methods_make_the_same_iterates():
     model = zoo.stem(2, 1, length=4).with_constraints(
         LoopClosure("loop", "tip_0", "tip_1", "weld"), contact("branch_0_1", 6), contact("tip_1", 3)
     )
-    q, v = sarrus.random_state(model, rng=1)
+    q, v = random_state(model, rng=1)
     tau = np.ones(model.nv)
     for count in (1, 2, 4):
         a, b = (
@@ -187,7 +188,7 @@ def test_warm_start(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_batches_equal_single_states(method):
     model = zoo.star_pairs(1).with_constraints(contact("hub", 3))
-    q, v = sarrus.random_state(model, rng=0, batch=3)
+    q, v = random_state(model, rng=0, batch=3)
     tau = np.random.default_rng(0).normal(size=(3, model.nv))
     together = sarrus.forward_dynamics(model, q, v, tau, method=method)
     for k in range(3):
@@ -200,7 +201,7 @@ def test_batches_equal_single_states(method):
 
 
 def rows_of(model):
-    return rows_at_rest(model, sarrus.random_state(model, rng=0)[0], "test").rows
+    return rows_at_rest(model, random_state(model, rng=0)[0], "test").rows
 
 
 def test_roots(two_arms):
@@ -236,7 +237,7 @@ def test_delassus_of_loops(two_arms):
         Coupling("gear", (("branch_1_4_joint", 1.0), ("branch_0_3_joint", -2.0))),
         Distance("rope", "tip_1", "branch_0_2", 0.4),
     )
-    q, _ = sarrus.random_state(model, rng=7)
+    q, _ = random_state(model, rng=7)
     posed = rows_at_rest(model, q, "test")
     J, _ = loop_jacobian(model, posed.tree, posed.passages, posed.rows, q.dtype)
     expected = kkt(model, q, np.zeros(model.nv)).J

@@ -101,6 +101,15 @@ def test_saves_what_view_and_python_read(tmp_path):
     assert trajectory.settings["stabilization"] == 0.05
 
 
+def test_streams_to_a_directory_and_goes_on(tmp_path):
+    file = str(tmp_path / "long")
+    run("zoo:chain:2", "-d", "0.1", "--every", "10", "--save", file)
+    said = as_json("zoo:chain:2", "-d", "0.3", "--every", "10", "--save", file, "--resume")
+    assert said["steps"] == 300
+    whole = sarrus.simulate(sarrus.zoo.chain(2), duration=0.3, record_every=10)
+    np.testing.assert_allclose(sarrus.Trajectory.load(file, sarrus.zoo.chain(2)).q, whole.q, atol=1e-12)
+
+
 def test_plots(tmp_path):
     pytest.importorskip("matplotlib")
     file = tmp_path / "swing.png"
@@ -168,6 +177,7 @@ def test_states_that_diverge_are_told_in_words_and_by_exit_code_1():
         (["zoo:chain:2", "--controller", "CONTROLLERS:of_two"], "2 arguments"),
         (["zoo:chain:2", "--controller", "CONTROLLERS:not_finite"], "not finite"),
         (["zoo:chain:2", "--save", "trajectory.txt"], ".npz"),
+        (["zoo:chain:2", "--resume", "--save", "a.npz"], "--save DIRECTORY"),
         (["zoo:chain:2", "--save", "no/such/directory/a.npz"], "no directory"),
     ],
 )

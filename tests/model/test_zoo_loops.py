@@ -12,6 +12,7 @@ from sarrus import zoo
 from sarrus.diagnosis import project
 from sarrus.errors import ModelError, UnknownNameError
 from sarrus.model.model import Frame, Placement
+from sarrus.model.state import random_state
 from tests.mechanisms import relative_error
 
 # name: model, nv, rows, rank
@@ -74,7 +75,7 @@ def test_they_move_far_and_stay_closed(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_jacobian_is_the_derivative(name):
     model = ROBOTS[name][0]()
-    q, v = sarrus.neutral(model), sarrus.random_state(model, rng=1)[1]
+    q, v = sarrus.neutral(model), random_state(model, rng=1)[1]
     h = 1e-6
     ahead, behind = (sarrus.closure(model, sarrus.integrate(model, q, s * h * v)).position for s in (1.0, -1.0))
     velocity = sarrus.closure(model, q, v).velocity
@@ -88,7 +89,7 @@ CLOSURES = ["weld", "connect", "revolute", "universal", "prismatic", "cylindrica
 def test_jacobian_of_every_closure(joint):
     """A tree whose two tips meet at a random configuration, by a joint about an oblique axis."""
     model = zoo.random_tree(2, 6, joints=["free", "revolute", "spherical"], chain_bias=0.3)
-    q, v = sarrus.random_state(model, rng=3)
+    q, v = random_state(model, rng=3)
     a, b = model.body_names[-1], model.body_names[-2]
     pose = sarrus.forward_kinematics(model, q, frames=(a, b))
     axis = np.array([0.6, 0.0, 0.8])
@@ -113,7 +114,7 @@ def test_couplings_distances_and_contacts():
         sarrus.contact("link_2", 6, at=(np.array([0.1, 0.2, -0.3]), np.eye(3))),
         sarrus.contact("link_1", 3),
     )
-    q, v = sarrus.random_state(model, rng=0)
+    q, v = random_state(model, rng=0)
     result = sarrus.closure(model, q, v)
     tip = sarrus.forward_kinematics(model, q, frames=("tip",)).position[0]
     assert result.position[0] == pytest.approx(q[0] - 0.1 - 2.0 * q[1] - 0.5 * q[1] ** 2)
@@ -130,7 +131,7 @@ def test_couplings_distances_and_contacts():
 @pytest.mark.parametrize("name", ["sarrus_linkage", "stewart", "star_pairs"])
 def test_closure_runs_traced_and_in_batches(name):
     model = ROBOTS[name][0]()
-    q, v = sarrus.random_state(model, rng=0, batch=3)
+    q, v = random_state(model, rng=0, batch=3)
     batch = sarrus.closure(model, q, v)
     for i in range(3):
         for got, one in zip(batch, sarrus.closure(model, q[i], v[i]), strict=True):

@@ -53,7 +53,7 @@ def assemble_nodes(embedded: Embedded, bias: list[Motion] | None, forces: list[A
             if node.cluster is None:
                 (body,) = node.ports
                 plain = passage_of(tree.nodes[body], joints[body])
-                passages.append(plain._replace(X=_stacked((plain.X,), node, clusters)))
+                passages.append(plain._replace(X=_stacked((joints[body].X,), node, clusters)))
                 tau.append(np.zeros(node.m))
                 continue
             motion = embedded.motions[number]

@@ -15,9 +15,8 @@ from sarrus.algorithms.node_inertia import NodeInertia
 from sarrus.algorithms.passage import Passage, passages_of
 from sarrus.algorithms.rows import Rows
 from sarrus.algorithms.sweeps import joint_kinematics, link_inertias, outward_motion, resultant_forces
-from sarrus.model.clusters import ClusterTree
 from sarrus.model.model import Model
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.stages import stage
@@ -48,7 +47,7 @@ class ConstrainedDynamicsResult(NamedTuple):
 class Problem(NamedTuple):
     """The linear problem that a model poses at a state, about the bias motion."""
 
-    tree: Tree | ClusterTree
+    tree: AbstractTree
     passages: list[Passage]
     inertias: list[NodeInertia]
     forces: list[Array]  # resultants f per node
@@ -66,7 +65,7 @@ class Problem(NamedTuple):
 def pose_problem(
     model: Model,
     q: Array,
-    v: Array,
+    v: Array | None,
     tau: Array,
     k: Array | None,
     external_forces: Array | None,
@@ -79,7 +78,9 @@ def pose_problem(
     world.
     """
     embedded = None if model.embedding is None else embedded_at(model, q, v, yd, loaded=external_forces is not None)
-    tree, v = (model.tree, v) if embedded is None else (embedded.bodies, embedded.v)
+    tree = model.tree if embedded is None else embedded.bodies
+    v = np.zeros(model.nv) if v is None else v
+    v = v if embedded is None else embedded.v
     joints = joint_kinematics(tree, q, v) if embedded is None else embedded.joints
     motions = outward_motion(tree, joints, None if embedded is None else embedded.bias())
     forces = resultant_forces(tree, motions, external_forces)

@@ -22,7 +22,8 @@ from sarrus.spatial.stages import stage
 
 ANGLES = Measure(gap_condition, link_gap)  # not sines: half a turn is not closed
 _LIGHTEST = 1e-9  # of the mean inertia: what a joint that moves none is taken to have
-_RANK_DAMPING = 1e-10  # of velocities, relative to the mean of A
+_NO_ROW = 1e-20  # of the mean of J M^-1 J^T: a row that is zero but for rounding
+_RANK_DAMPING = 1e-10  # of J M^-1 J^T, for velocities: the square of the angle below which rows count as dependent
 
 
 class Linearized(NamedTuple):
@@ -73,15 +74,16 @@ def linearized(model: Model, q: Array, held: Array | None = None) -> Linearized:
 def without_opening(rows: Linearized, v: Array) -> Array:
     """v less what would open the constraints.
 
-    Redundant rows leave pivots of rounding, which without damping would hold the mechanism's own motion (the Sarrus
-    linkage). The later solves take back what damping changes for the others.
+    Rows that are redundant where loops are closed are only almost so close by. Without damping they would hold the
+    mechanism's own motion (the Sarrus linkage); the second and third pass take back what it does to the others.
     """
     with stage("velocity"):
-        factor, opening = rows.factor(_RANK_DAMPING), rows.J @ v
-        impulse = ldl_solve(factor, opening)
-        for _ in range(2):
-            impulse = impulse + ldl_solve(factor, opening - rows.A @ impulse)
-        return v - rows.motion(impulse)
+        A, n = rows.A.copy(), range(len(rows.A))
+        A[n, n] = A.diagonal() * (1.0 + _RANK_DAMPING) + _NO_ROW * _mean(A)
+        factor = ldl_semidefinite(A)
+        for _ in range(3):
+            v = v - rows.motion(ldl_solve(factor, rows.J @ v))
+        return v
 
 
 def _support(row: Array, ancestors: list[list[int]]) -> list[int]:

@@ -9,7 +9,7 @@ from sarrus.algorithms.passage import Passage, passages_of
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import joint_kinematics, link_inertias
 from sarrus.model.model import Model
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stacked import columns_T, transforms_of
 from sarrus.spatial.stages import stage
@@ -25,7 +25,7 @@ def crba(model: Model, q: Array) -> Array:
     return mass_matrix(model.tree, passages_of(model.tree, joints), link_inertias(model.tree), q.dtype)
 
 
-def mass_matrix(tree: Tree, passages: list[Passage], inertias: list[NodeInertia], dtype: np.dtype) -> Array:
+def mass_matrix(tree: AbstractTree, passages: list[Passage], inertias: list[NodeInertia], dtype: np.dtype) -> Array:
     """M from what the linear dynamics see. F: forces on a node and its ancestors, per qdd of its joint."""
     nodes = tree.nodes
     composite = [list(inertia.bodies) for inertia in inertias]

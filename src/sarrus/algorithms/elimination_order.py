@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sarrus.algorithms.rows import Rows
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 
 
 def nodes_of(r: Rows) -> list[int]:
@@ -13,7 +13,7 @@ def nodes_of(r: Rows) -> list[int]:
     return [i for i, _ in r.relation] if r.relation else [block.node for block in r.blocks]
 
 
-def minimum_degree(tree: Tree, groups: Iterable[Iterable[int]]) -> list[int]:
+def minimum_degree(tree: AbstractTree, groups: Iterable[Iterable[int]]) -> list[int]:
     """All nodes, children before parents; of the leaves, the one with the fewest neighbours first (section IV-A).
 
     groups: nodes that a constraint couples. Eliminating a node makes its neighbours and its parent neighbours of each
@@ -49,7 +49,7 @@ def minimum_degree(tree: Tree, groups: Iterable[Iterable[int]]) -> list[int]:
     return order
 
 
-def support(tree: Tree, nodes: Iterable[int]) -> set[int]:
+def support(tree: AbstractTree, nodes: Iterable[int]) -> set[int]:
     """Those nodes and all their ancestors."""
     found: set[int] = set()
     for i in nodes:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.rows import Rows
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
@@ -26,7 +26,7 @@ class Ltdl(NamedTuple):
     ancestors: list[list[int]]  # per velocity: those before it on its path, nearest last
 
 
-def velocity_ancestors(tree: Tree) -> list[list[int]]:
+def velocity_ancestors(tree: AbstractTree) -> list[list[int]]:
     ancestors: list[list[int]] = []
     for node in tree.nodes:
         path = [] if node.parent < 0 else list(_path_of(tree, node.parent, ancestors))
@@ -35,13 +35,13 @@ def velocity_ancestors(tree: Tree) -> list[list[int]]:
     return ancestors
 
 
-def _path_of(tree: Tree, i: int, ancestors: list[list[int]]) -> list[int]:
+def _path_of(tree: AbstractTree, i: int, ancestors: list[list[int]]) -> list[int]:
     """All velocities that move node i."""
     last = tree.nodes[i].v.stop - 1
     return [*ancestors[last], last]
 
 
-def ltdl(tree: Tree, M: Array) -> Ltdl:
+def ltdl(tree: AbstractTree, M: Array) -> Ltdl:
     """Factor the mass matrix, from the leaves, with no fill-in."""
     ancestors = velocity_ancestors(tree)
     M = M.copy()
@@ -78,7 +78,7 @@ def solve_forward(factor: Ltdl, b: Array) -> Array:
 
 
 def constraint_jacobian(
-    tree: Tree, passages: list[Passage], rows: list[tuple[int, Array]], dtype: np.dtype
+    tree: AbstractTree, passages: list[Passage], rows: list[tuple[int, Array]], dtype: np.dtype
 ) -> tuple[Array, list[list[int]]]:
     """J (m, nv), and per row the velocities that it depends on. `rows` has (node, K) per constraint."""
     J = np.zeros((sum(len(K) for _, K in rows), tree.nv), dtype=dtype)

@@ -13,7 +13,7 @@ from sarrus.algorithms.link_form import Form
 from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.ports import Port, Share, add_to
 from sarrus.algorithms.rows import Rows
-from sarrus.model.tree import Node, Tree
+from sarrus.model.topology import AbstractNode, AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, symmetric_product
 from sarrus.spatial.stages import stage
@@ -22,7 +22,7 @@ from sarrus.spatial.stages import stage
 class Eliminated(NamedTuple):
     """A node whose joint was eliminated."""
 
-    node: Node
+    node: AbstractNode
     passage: Passage
     D: Ldl  # S^T H S + armature + penalties of the joint's own coordinate = Lt diag(1 / d_inv) Lt^T
     Y: Array  # (n, 6) Lt^-1 U^T, felt
@@ -39,7 +39,12 @@ class Elimination(NamedTuple):
 
 
 def eliminate(
-    tree: Tree, passages: list[Passage], inertias: list[Array], rows: list[Rows], mu: list[Array], order: list[int]
+    tree: AbstractTree,
+    passages: list[Passage],
+    inertias: list[Array],
+    rows: list[Rows],
+    mu: list[Array],
+    order: list[int],
 ) -> Elimination:
     """All links, in that order: H, G and W, that is Algorithm 1 without its forces."""
     form = Form(inertias)
@@ -77,7 +82,7 @@ def eliminate(
 
 
 def _uncouple(
-    form: Form, i: int, node: Node, p: Passage, D: Ldl, dY: Array, kept: Scalar | None
+    form: Form, i: int, node: AbstractNode, p: Passage, D: Ldl, dY: Array, kept: Scalar | None
 ) -> list[tuple[int, Array]]:
     """Couplings of a node that is eliminated go on to its parent and to each other."""
     found = []

@@ -11,16 +11,15 @@ from sarrus.algorithms.embedded import Embedded, embedded_at
 from sarrus.algorithms.node_inertia import NodeInertia
 from sarrus.algorithms.passage import Passage, passages_of
 from sarrus.algorithms.sweeps import joint_kinematics, link_inertias
-from sarrus.model.clusters import ClusterTree
 from sarrus.model.model import Model
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array
 
 
 class Linkage(NamedTuple):
     """Nodes, how each follows its parent, and what it weighs."""
 
-    tree: Tree | ClusterTree
+    tree: AbstractTree
     passages: list[Passage]
     inertias: list[NodeInertia]
     embedded: Embedded | None = None

@@ -22,7 +22,7 @@ from sarrus.algorithms.passage import Passage, eliminate_inertia
 from sarrus.algorithms.relative_motion import path_to_root
 from sarrus.algorithms.rows import Rows
 from sarrus.model.model import WORLD
-from sarrus.model.tree import Node, Tree
+from sarrus.model.topology import AbstractNode, AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_forward, ldl_solve, symmetric_product
 from sarrus.spatial.stages import stage
@@ -31,7 +31,7 @@ from sarrus.spatial.stages import stage
 class Joint(NamedTuple):
     """A node whose joint was eliminated."""
 
-    node: Node
+    node: AbstractNode
     passage: Passage
     D: Ldl
     UD: Array  # (6, n) U D^-1, felt
@@ -58,7 +58,7 @@ class Elimination(NamedTuple):
 
 
 def eliminate(
-    tree: Tree,
+    tree: AbstractTree,
     passages: list[Passage],
     inertias: list[Array],
     rows: list[Rows],

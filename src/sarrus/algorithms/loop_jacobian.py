@@ -17,7 +17,7 @@ from sarrus.algorithms.relative_motion import path_to_root
 from sarrus.algorithms.rows import Rows
 from sarrus.model.constraints import Constraint, Distance, LoopClosure
 from sarrus.model.model import WORLD, Model
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stacked import rows_T
@@ -27,7 +27,7 @@ COINCIDENT = ("weld", "connect", "spherical", "revolute", "universal")  # closur
 
 
 def loop_jacobian(
-    model: Model, tree: Tree, passages: list[Passage], rows: list[Rows], dtype: np.dtype
+    model: Model, tree: AbstractTree, passages: list[Passage], rows: list[Rows], dtype: np.dtype
 ) -> tuple[Array, list[list[int]]]:
     """J (m, nv) of constraints of every type, and per row the velocities that Y = J L^-1 depends on."""
     J = np.zeros((sum(len(r.k) for r in rows), tree.nv), dtype=dtype)
@@ -82,5 +82,5 @@ def _of_rigid_motion(constraint: Constraint, K: Array) -> Array:
     return angular
 
 
-def _velocities(tree: Tree, i: int) -> range:
+def _velocities(tree: AbstractTree, i: int) -> range:
     return range(tree.nodes[i].v.start, tree.nodes[i].v.stop)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from sarrus.algorithms.relative_motion import path_to_root
 from sarrus.algorithms.rows import Rows
 from sarrus.model.model import WORLD
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 
 
-def loop_roots(tree: Tree, rows: list[Rows]) -> list[int]:
+def loop_roots(tree: AbstractTree, rows: list[Rows]) -> list[int]:
     """`loop_root` per constraint."""
     return [loop_root(tree, r) for r in rows]
 
 
-def loop_root(tree: Tree, r: Rows) -> int:
+def loop_root(tree: AbstractTree, r: Rows) -> int:
     """The node at which all blocks of a constraint have met; rows on a single link, and those of the
     centre of mass, are against the world.
 
@@ -25,7 +25,7 @@ def loop_root(tree: Tree, r: Rows) -> int:
     return max(set.intersection(*(set(path_to_root(tree, i)) for i in nodes)), default=WORLD)
 
 
-def early_roots(tree: Tree, rows: list[Rows]) -> list[int]:
+def early_roots(tree: AbstractTree, rows: list[Rows]) -> list[int]:
     """As `loop_roots`, but rows against the world end as soon as the joints that they passed can absorb them.
 
     That is at the first node beyond which the joints under constraints have at least as many degrees of freedom as
@@ -46,7 +46,7 @@ def early_roots(tree: Tree, rows: list[Rows]) -> list[int]:
     ]
 
 
-def _first_free(tree: Tree, i: int, dof: list[int], load: list[int]) -> int:
+def _first_free(tree: AbstractTree, i: int, dof: list[int], load: list[int]) -> int:
     while i != WORLD and dof[i] < load[i]:
         i = tree.nodes[i].parent
     return WORLD if i == WORLD else tree.nodes[i].parent

@@ -12,7 +12,7 @@ coupled with c, the port is the link's whole acceleration, as in the paper.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sarrus.spatial.arrays import Array
 
@@ -40,5 +40,6 @@ class Share(NamedTuple):
     e: Matrix
 
 
-def add_to(table: dict[int, Array], key: int, M: Array) -> None:
+def add_to(table: dict[int, Any], key: int, M: Any) -> None:
+    """Of whatever can be added: matrices, inertias."""
     table[key] = table[key] + M if key in table else M

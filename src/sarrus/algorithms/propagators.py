@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.passage import Passage, eliminate_inertia
-from sarrus.model.tree import Node, Tree
+from sarrus.model.topology import AbstractNode, AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_solve
 from sarrus.spatial.stages import stage
@@ -21,7 +21,7 @@ from sarrus.spatial.stages import stage
 class Propagator(NamedTuple):
     """A node with its joint free to move: P = 1 - U D^-1 S^T and Omega = S D^-1 S^T (eqs. 8 and 10)."""
 
-    node: Node
+    node: AbstractNode
     passage: Passage
     B: Array  # (n, n) S^T H S + armature
     D: Ldl  # the same, factored
@@ -51,7 +51,7 @@ class Propagator(NamedTuple):
         return (self.S @ ldl_solve(self.D, (K @ self.S).T)).T
 
 
-def propagators(tree: Tree, passages: list[Passage], inertias: list[Array]) -> list[Propagator]:
+def propagators(tree: AbstractTree, passages: list[Passage], inertias: list[Array]) -> list[Propagator]:
     """Articulated inertias from the leaves to the roots, and the propagators that they give."""
     H = list(inertias)
     parts: list[Propagator | None] = [None] * len(H)
@@ -68,7 +68,7 @@ def propagators(tree: Tree, passages: list[Passage], inertias: list[Array]) -> l
 class Support:
     """Which constraints (end-effectors) each node supports. Constraint e is a row block on node `at[e]`."""
 
-    def __init__(self, tree: Tree, rows: list[tuple[int, Array]]) -> None:
+    def __init__(self, tree: AbstractTree, rows: list[tuple[int, Array]]) -> None:
         self.parents = tree.parents
         self.at = [node for node, _ in rows]
         ends = np.cumsum([0, *(len(K) for _, K in rows)])

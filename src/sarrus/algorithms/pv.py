@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
 from sarrus.model.model import Model
+from sarrus.model.topology import AbstractNode
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
 from sarrus.spatial.orthogonal import is_structurally_zero
@@ -92,7 +95,7 @@ def pv(
     return result(problem, qdd, a, [lam[span] for span in problem.spans])
 
 
-def _blocks(L: Array, rows: list[int], root: int, nodes: tuple, problem: Problem) -> int:
+def _blocks(L: Array, rows: list[int], root: int, nodes: Sequence[AbstractNode], problem: Problem) -> int:
     """How many independent groups the rows that reach a root form, or 0 if some group cannot be eliminated before it.
 
     A group of rows needs at least as many joints between its links and the root as it has rows.

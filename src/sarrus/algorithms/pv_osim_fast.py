@@ -13,7 +13,7 @@ from sarrus.algorithms.pv_osim import collect_rows
 from sarrus.algorithms.registry import algorithm
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import ldl, ldl_congruence, ldl_forward, ldl_semidefinite, ldl_solve
@@ -100,13 +100,13 @@ def _solve(root: Propagator, L: Array, blocks: list[list[int]], K: Array, r: lis
     return y
 
 
-def _blocks(tree: Tree, support: Support, root: int) -> list[list[int]]:
+def _blocks(tree: AbstractTree, support: Support, root: int) -> list[list[int]]:
     """The rows beyond each child of a root."""
     beyond = [support.ES[child] for child in tree.children(root)]
     return [[row for e in ES for row in range(*support.spans[e].indices(support.m))] for ES in beyond if ES]
 
 
-def _check_blocks(model: Model, tree: Tree, support: Support) -> None:
+def _check_blocks(model: Model, tree: AbstractTree, support: Support) -> None:
     """An error that names the constraints whose rows cannot be independent before the root's joint.
 
     excess: how many forces along the rows beyond a link move no joint. A joint takes as many as it has degrees of

@@ -11,7 +11,7 @@ from sarrus.algorithms.linkage import linkage
 from sarrus.algorithms.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
-from sarrus.model.tree import Tree
+from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_forward
 from sarrus.spatial.stages import stage
@@ -74,7 +74,7 @@ class Segment(NamedTuple):
     Omega: Array  # (c, c) inverse inertia at the lower end, the upper end at rest
 
 
-def branching_links(tree: Tree, support: Support) -> set[int]:
+def branching_links(tree: AbstractTree, support: Support) -> set[int]:
     """N without end-effectors and world: links where rows meet, and more than six."""
     sizes = [span.stop - span.start for span in support.spans]
     N = set()

@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.algorithms.sweeps import Motion
 from sarrus.model.model import WORLD
+from sarrus.model.topology import AbstractTree
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -81,7 +82,7 @@ def relative(tree: Tree, joints: list[Kinematics], a: Side, b: Side) -> Relative
     return Relative(a, b, R_a.T @ R_b, R_a.T @ (p_b - origin_a))
 
 
-def path_to_root(tree: Tree, node: int) -> list[int]:
+def path_to_root(tree: AbstractTree, node: int) -> list[int]:
     """From a node to its root."""
     path = []
     while node != WORLD:

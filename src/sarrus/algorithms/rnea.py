@@ -10,6 +10,7 @@ from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import joint_kinematics, outward_motion, resultant_forces
 from sarrus.model.model import Model
+from sarrus.model.topology import AbstractTree
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -34,7 +35,7 @@ def rnea(model: Model, q: Array, v: Array, a: Array, external_forces: Array | No
     return inward_forces(tree, joints, forces) + armature_of(tree) * a
 
 
-def inward_forces(tree: Tree, joints: Sequence[Kinematics | Passage], forces: list[Array]) -> Array:
+def inward_forces(tree: AbstractTree, joints: Sequence[Kinematics | Passage], forces: list[Array]) -> Array:
     """tau = -S^T f, where f is the resultant on a node and everything beyond it."""
     f = list(forces)
     tau: list[Array] = [np.zeros(0)] * len(f)

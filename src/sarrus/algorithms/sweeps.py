@@ -14,6 +14,7 @@ import numpy as np
 
 from sarrus.algorithms.node_inertia import NodeInertia
 from sarrus.algorithms.passage import Passage, eliminate_inertia
+from sarrus.model.topology import AbstractTree
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array, Scalar, matrix
 from sarrus.spatial.linear_algebra import Ldl, ldl_solve
@@ -102,7 +103,7 @@ def eliminate_joint(p: Passage, H: Array, f: Array, tau: Array) -> tuple[Articul
 
 
 def inward_articulated(
-    tree: Tree, passages: list[Passage], inertias: list[Array], forces: list[Array], tau: Array
+    tree: AbstractTree, passages: list[Passage], inertias: list[Array], forces: list[Array], tau: Array
 ) -> list[Articulated]:
     """Articulated inertias H and forces f from the leaves to the roots."""
     H, f = list(inertias), list(forces)
@@ -118,7 +119,7 @@ def inward_articulated(
 
 
 def outward_acceleration(
-    tree: Tree, passages: list[Passage], parts: list[Articulated], held: dict[int, Array] | None = None
+    tree: AbstractTree, passages: list[Passage], parts: list[Articulated], held: dict[int, Array] | None = None
 ) -> tuple[Array, list[Array]]:
     """Joint accelerations, from the roots to the leaves, and those of the nodes in excess of the bias motion.
 

@@ -15,8 +15,11 @@ from sarrus.algorithms import registry
 from sarrus.cli.robot_argument import HELP, robot_from
 from sarrus.codegen.trace import op_count
 from sarrus.errors import IllPosedError, UnsupportedError
+from sarrus.model.actuators import Actuator
 from sarrus.model.constraints import CenterOfMass, Coupling, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.model import Body, Model
+
+_ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 
 
 def info(
@@ -27,7 +30,7 @@ def info(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")] = False,
 ) -> None:
-    """Bodies, joints, mass, loops and couplings of a robot, what the import dropped, and operation counts.
+    """Bodies, joints, mass, loops, couplings and actuators of a robot, what the import dropped, and operation counts.
 
     Operation counts are exact: additions, multiplications, divisions and sines of the code that Sarrus would compile
     for this robot.
@@ -65,7 +68,7 @@ def _by_reason(refused: dict[str, str]) -> dict[str, list[str]]:
 
 
 def show_model(console: Console, model: Model) -> None:
-    """Print a model's bodies, constraints and import report."""
+    """Print a model's bodies, constraints, actuators and import report."""
     console.print(
         f"[bold]{model.name}[/bold]: {model.nb} bodies, nq {model.nq}, nv {model.nv}, mass {float(model.mass):.6g} kg, "
         f"{len(model.frames)} frames, {len(model.constraints)} declared constraints"
@@ -91,6 +94,13 @@ def show_model(console: Console, model: Model) -> None:
                 constraint.name, kind + ("" if constraint.active else " (inactive)"), between, constraint.source
             )
         console.print(constraints)
+    if model.actuators:
+        actuators = Table(title="actuators", title_justify="left")
+        for column in _ACTUATOR:
+            actuators.add_column(column, justify="right" if column == "gear" else "left", overflow="fold")
+        for actuator in model.actuators:
+            actuators.add_row(*_actuator_row(actuator))
+        console.print(actuators)
     if model.import_report:
         console.print("[bold]import report[/bold]: in the file, not in the model")
         for line in model.import_report:
@@ -106,6 +116,20 @@ def _body_row(model: Model, i: int, body: Body) -> list[str]:
         str(i), body.name, parent, body.joint.name, kind, _span(model.layout.q[i]), _span(model.layout.v[i]),
         f"{float(body.inertia.mass):.4g}",
     ]  # fmt: skip
+
+
+def _actuator_row(actuator: Actuator) -> list[str]:
+    ranges = (_range(x) for x in (actuator.control_range, actuator.force_range))
+    return [actuator.name, actuator.joint, actuator.kind, f"{actuator.gear:.4g}", *ranges]
+
+
+def _range(x: tuple[float, float]) -> str:
+    return f"{x[0]:.4g} to {x[1]:.4g}" if np.isfinite(x).any() else "any"
+
+
+def _finite(x: tuple[float, float]) -> list[float | None]:
+    """JSON has no infinity."""
+    return [bound if np.isfinite(bound) else None for bound in x]
 
 
 def _direction(axis: np.ndarray) -> str:
@@ -177,6 +201,17 @@ def _as_dict(model: Model, counts: dict[str, Any], refused: dict[str, str]) -> d
                 "source": c.source,
             }
             for c in model.constraints
+        ],
+        "actuators": [
+            {
+                "name": a.name,
+                "joints": dict(a.joints),
+                "kind": a.kind,
+                "gear": a.gear,
+                "control_range": _finite(a.control_range),
+                "force_range": _finite(a.force_range),
+            }
+            for a in model.actuators
         ],
         "import_report": list(model.import_report),
         "op_counts": {

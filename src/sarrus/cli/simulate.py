@@ -66,7 +66,11 @@ def simulate(
     every: Annotated[
         int | None, typer.Option(min=1, help="Record every K-th step. Default: 1; with --batch about 100 states.")
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the trajectory: FILE.npz or FILE.parquet.")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Write the trajectory: FILE.npz, FILE.parquet, or a directory: streamed, memory bounded."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the directory of --save.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw it: FILE.png, .pdf or .svg (needs matplotlib).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser (needs viser).")] = False,
     extended: Annotated[
@@ -94,7 +98,7 @@ def simulate(
 
     Exit codes: 0 all is well, 1 states did not converge or diverged, 2 bad usage, 130 Ctrl-C.
     """
-    _check_outputs(save, plot, view)
+    _check_outputs(save, resume, plot, view)
     console = Console(quiet=quiet or as_json)
     bar = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), transient=True,
@@ -112,7 +116,8 @@ def simulate(
             model = sarrus.embed(loaded) if embed else loaded
             chosen = controller_from(controller, model, q0, kp, kd, dt)
             projected = "auto" if project_every is None else project_every or None
-            run = Run(model, q0, v0, chosen, dt, integrator, method, projected, stabilization, every)
+            streamed = save if save is not None and save.suffix == "" else None
+            run = Run(model, q0, v0, chosen, dt, integrator, method, projected, stabilization, every, streamed, resume)
             bar.update(task, description="compiling")
             began = time.perf_counter()
             run(0.0)
@@ -149,6 +154,8 @@ class Run:
     project_every: Any
     stabilization: float | None
     every: int | None
+    streamed: Path | None = None  # a directory
+    resume: bool = False
     seconds: float = 0.0
 
     def __call__(self, duration: float, progress: Any = None) -> Trajectory:
@@ -166,6 +173,8 @@ class Run:
             "controller": self.controller, "dt": self.dt, "integrator": self.integrator, "method": self.method,
             "project_every": self.project_every, "stabilization": self.stabilization, "progress": tick,
         }  # fmt: skip
+        if self.streamed is not None and steps:
+            common |= {"save": self.streamed, "resume": self.resume}
         began = time.perf_counter()
         if self.q0.ndim == 2:
             every = self.every or max(1, steps // _BATCH_RECORDS)
@@ -204,13 +213,17 @@ def initial_state(model: Model, wanted: str, batch: int | None, seed: int) -> tu
     return (q, sarrus.project(model, q, v).v) if model.spanning.active_constraints else (q, v)
 
 
-def _check_outputs(save: Path | None, plot: Path | None, view: bool) -> None:
+def _check_outputs(save: Path | None, resume: bool, plot: Path | None, view: bool) -> None:
     """Before anything is computed: that what comes out of it can be kept."""
     for option, path in (("--save", save), ("--plot", plot)):
         if path is not None and not path.absolute().parent.is_dir():
             raise StateError(f"{option} {path}: there is no directory {path.absolute().parent}")
-    if save is not None and save.suffix not in SUFFIXES:
-        raise StateError(f"--save {save}: a trajectory's file ends with {' or '.join(SUFFIXES)}")
+    if save is not None and save.suffix not in ("", *SUFFIXES):
+        raise StateError(
+            f"--save {save}: a trajectory's file ends with {' or '.join(SUFFIXES)}, a directory with nothing"
+        )
+    if resume and (save is None or save.suffix != ""):
+        raise StateError("--resume goes on with a directory: give it as --save DIRECTORY")
     for wanted, package, extra in ((plot is not None, "matplotlib", "plots"), (view, "viser", "viewer")):
         if wanted and importlib.util.find_spec(package) is None:
             raise MissingDependencyError(f'this needs {package}: pip install "sarrus[{extra}]"')
@@ -234,7 +247,8 @@ def _deliver(
 ) -> None:
     show(console, told)
     if save is not None:
-        trajectory.save(save)
+        if save.suffix != "":  # a directory has it already
+            trajectory.save(save)
         told["saved"] = str(save)
         console.print(
             f"saved {save}; play it: sarrus view {robot} --trajectory {save}",

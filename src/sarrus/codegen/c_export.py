@@ -21,6 +21,7 @@ _FORMAT = {
     Op.SQRT: "sqrt{f}({a})", Op.SIN: "sin{f}({a})", Op.COS: "cos{f}({a})", Op.ABS: "fabs{f}({a})",
     Op.MIN: "({a} < {b} ? {a} : {b})", Op.MAX: "({a} > {b} ? {a} : {b})", Op.COPYSIGN: "copysign{f}({a}, {b})",
     Op.LESS: "({a} < {b} ? {one} : {zero})", Op.SELECT: "({a} != {zero} ? {b} : {c})", Op.ATAN2: "atan2{f}({a}, {b})",
+    Op.EXP: "exp{f}({a})", Op.LOG: "log{f}({a})", Op.TANH: "tanh{f}({a})",
     Op.FMA: "fma{f}({a}, {b}, {c})", Op.FNMA: "fma{f}(-({a}), {b}, {c})", Op.FMS: "fma{f}({a}, {b}, -({c}))",
 }  # fmt: skip
 

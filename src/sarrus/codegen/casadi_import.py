@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.codegen.graph import Op, Symbol
 from sarrus.errors import UnsupportedError
 from sarrus.spatial.arrays import Array, Scalar, each, vector
 from sarrus.spatial.choice import choose
@@ -23,10 +24,56 @@ def _truth(x: Scalar, yes: Scalar = 1.0, no: Scalar = 0.0) -> Scalar:
     return choose(x, 0.0, yes, choose(0.0, x, yes, no))
 
 
+_sin, _cos, _sqrt, _exp, _log, _tanh = (_unary(f) for f in (np.sin, np.cos, np.sqrt, np.exp, np.log, np.tanh))
+
+
+def _atan2(y: Scalar, x: Scalar) -> Scalar:
+    if isinstance(x, Symbol):  # NumPy would ask y, which may be a number
+        return x.graph.binary(Op.ATAN2, y, x)
+    return np.arctan2(vector(y), vector(x))[0]
+
+
+def _near_zero(x: Scalar, near: Callable[[Scalar], Scalar], far: Scalar) -> Scalar:
+    """near(x) where |x| < 1, else `far`. (Both are computed: near() then of 0, of which it makes no error.)"""
+    return choose(abs(x), 1.0, near(choose(abs(x), 1.0, x, 0.0)), far)
+
+
+def _expm1(x: Scalar) -> Scalar:
+    def near(x: Scalar) -> Scalar:
+        t = _tanh(0.5 * x)
+        return 2.0 * t / (1.0 - t)
+
+    return _near_zero(x, near, _exp(x) - 1.0)
+
+
+def _log1p(x: Scalar) -> Scalar:
+    def near(x: Scalar) -> Scalar:
+        u = 1.0 + x
+        kept = u - 1.0  # what rounding left of x
+        return _truth(kept, _log(u) * (x / _truth(kept, kept, 1.0)), x)
+
+    return _near_zero(x, near, _log(1.0 + x))
+
+
+def _sinh(x: Scalar) -> Scalar:
+    def near(x: Scalar) -> Scalar:
+        t = _tanh(0.5 * x)
+        return 2.0 * t / ((1.0 - t) * (1.0 + t))
+
+    return _near_zero(x, near, 0.5 * (_exp(x) - _exp(-x)))
+
+
 def _power(x: Scalar, exponent: Scalar) -> Scalar:
-    n = int(exponent) if isinstance(exponent, float) and float(exponent).is_integer() else None
-    if n is None or abs(n) > _HIGHEST_POWER:
-        raise UnsupportedError(f"a power of {exponent} in a CasADi expression: only whole numbers are supported")
+    """Whole powers are products. Others are e^(y log x), whose relative error grows with |y log x|; NaN for x < 0."""
+    if not isinstance(exponent, float):
+        if isinstance(x, float) and x > 0.0:
+            return _exp(exponent * float(np.log(x)))
+        raise UnsupportedError(f"a power of {exponent} in a CasADi expression: base or exponent must be a known number")
+    if exponent == 0.5:
+        return _sqrt(x)
+    if not exponent.is_integer() or abs(exponent) > _HIGHEST_POWER:
+        return _exp(exponent * _log(x))
+    n = int(exponent)
     result: Scalar = 1.0
     for _ in range(abs(n)):
         result = result * x
@@ -37,10 +84,12 @@ _OPERATIONS: dict[str, Callable[..., Scalar]] = {
     "OP_ASSIGN": lambda x: x,
     "OP_ADD": lambda x, y: x + y, "OP_SUB": lambda x, y: x - y, "OP_MUL": lambda x, y: x * y,
     "OP_DIV": lambda x, y: x / y, "OP_NEG": lambda x: -x, "OP_SQ": lambda x: x * x, "OP_TWICE": lambda x: x + x,
-    "OP_INV": lambda x: 1.0 / x, "OP_FABS": abs, "OP_SQRT": _unary(np.sqrt), "OP_SIN": _unary(np.sin),
-    "OP_COS": _unary(np.cos), "OP_TAN": lambda x: _unary(np.sin)(x) / _unary(np.cos)(x),
-    "OP_ATAN2": lambda y, x: np.arctan2(vector(y), vector(x))[0],
-    "OP_ATAN": lambda x: np.arctan2(vector(x), vector(1.0 + 0.0 * x))[0],
+    "OP_INV": lambda x: 1.0 / x, "OP_FABS": abs, "OP_SQRT": _sqrt, "OP_SIN": _sin, "OP_COS": _cos,
+    "OP_TAN": lambda x: _sin(x) / _cos(x), "OP_ATAN2": _atan2, "OP_ATAN": lambda x: _atan2(x, 1.0),
+    "OP_ASIN": lambda x: _atan2(x, _sqrt((1.0 - x) * (1.0 + x))),
+    "OP_ACOS": lambda x: _atan2(_sqrt((1.0 - x) * (1.0 + x)), x),
+    "OP_EXP": _exp, "OP_LOG": _log, "OP_TANH": _tanh, "OP_EXPM1": _expm1, "OP_LOG1P": _log1p, "OP_SINH": _sinh,
+    "OP_COSH": lambda x: 0.5 * (_exp(x) + _exp(-x)), "OP_HYPOT": lambda x, y: _sqrt(x * x + y * y),
     "OP_FMIN": lambda x, y: choose(x, y, x, y), "OP_FMAX": lambda x, y: choose(x, y, y, x),
     "OP_POW": _power, "OP_CONSTPOW": _power,
     "OP_SIGN": lambda x: choose(x, 0.0, -1.0, choose(0.0, x, 1.0, 0.0)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sarrus.codegen.allocate import Action, Compute, Load, Store
 from sarrus.codegen.artifact import FUNCTION_TABLE_BYTES
+from sarrus.codegen.exponential import FUNCTIONS
 from sarrus.codegen.graph import Op
 from sarrus.codegen.lane import Lane
 from sarrus.codegen.plan import Again, Begin, Plan, Table
@@ -114,6 +115,8 @@ def emit_table(plan: Plan, table: Table, lane: Lane, name: str) -> str:
         x = [_joined(w, lane, wide, [row[column] for row in pointers]) for column in range(arity)]
         if table.function == "sincos":
             results = write_sincos(w, wide, x[0], functions)
+        elif table.function in FUNCTIONS:
+            results = (FUNCTIONS[table.function](w, wide, x[0]),)
         else:
             function = w.value(f"load ptr, ptr {w.offset(functions, ATAN2_POINTER)}, align 8")
             results = (call_per_lane(w, wide, function, x),)

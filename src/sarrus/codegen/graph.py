@@ -57,6 +57,19 @@ class Op(IntEnum):
     FNMA = 18  # c - a * b
     FMS = 19  # a * b - c
     CARRIED = 20  # inside a loop: what the last application left (at first: a); after the loop: the final value
+    EXP = 21
+    LOG = 22
+    TANH = 23
+
+
+def _as_in_c(function: np.ufunc) -> Callable[[float], float]:
+    """Without Python's exceptions: exp(1000) is infinite, log(0) too, log(-1) is not a number."""
+
+    def quiet(x: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(x))
+
+    return quiet
 
 
 _FOLD = {
@@ -69,6 +82,9 @@ _FOLD = {
     Op.COPYSIGN: math.copysign,
     Op.LESS: lambda a, b: 1.0 if a < b else 0.0,
     Op.ATAN2: math.atan2,
+    Op.EXP: _as_in_c(np.exp),
+    Op.LOG: _as_in_c(np.log),
+    Op.TANH: math.tanh,
 }
 
 
@@ -434,6 +450,15 @@ class Symbol(AbstractScalar):
 
     def arctan2(self, x):
         return self.graph.binary(Op.ATAN2, self, x)
+
+    def exp(self):
+        return self.graph.unary(Op.EXP, self)
+
+    def log(self):
+        return self.graph.unary(Op.LOG, self)
+
+    def tanh(self):
+        return self.graph.unary(Op.TANH, self)
 
 
 @dataclass(frozen=True)

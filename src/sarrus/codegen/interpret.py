@@ -25,6 +25,7 @@ _NUMPY = {
     Op.ADD: operator.add, Op.SUB: operator.sub, Op.MUL: operator.mul, Op.DIV: operator.truediv,
     Op.NEG: operator.neg, Op.SQRT: np.sqrt, Op.SIN: np.sin, Op.COS: np.cos, Op.ABS: np.abs,
     Op.MIN: np.minimum, Op.MAX: np.maximum, Op.COPYSIGN: np.copysign, Op.ATAN2: np.arctan2,
+    Op.EXP: np.exp, Op.LOG: np.log, Op.TANH: np.tanh,
     Op.LESS: lambda a, b: np.where(np.less(a, b), 1.0, 0.0),
     Op.SELECT: lambda a, b, c: np.where(np.not_equal(a, 0.0), b, c),
     Op.FMA: lambda a, b, c: a * b + c,
@@ -39,6 +40,7 @@ def _casadi_table() -> dict:
     return _NUMPY | {
         Op.SQRT: ca.sqrt, Op.SIN: ca.sin, Op.COS: ca.cos, Op.ABS: ca.fabs, Op.MIN: ca.fmin,
         Op.MAX: ca.fmax, Op.COPYSIGN: ca.copysign, Op.ATAN2: ca.atan2,
+        Op.EXP: ca.exp, Op.LOG: ca.log, Op.TANH: ca.tanh,
         Op.LESS: lambda a, b: ca.if_else(a < b, 1.0, 0.0),
         Op.SELECT: lambda a, b, c: ca.if_else(a != 0.0, b, c),
     }  # fmt: skip

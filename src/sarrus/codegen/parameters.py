@@ -45,7 +45,7 @@ def _parameters_of(model: Model) -> Iterator[Parameter]:
 _FROM_CASADI = {
     "OP_ADD": Op.ADD, "OP_SUB": Op.SUB, "OP_MUL": Op.MUL, "OP_DIV": Op.DIV, "OP_NEG": Op.NEG, "OP_SQRT": Op.SQRT,
     "OP_SIN": Op.SIN, "OP_COS": Op.COS, "OP_FABS": Op.ABS, "OP_FMIN": Op.MIN, "OP_FMAX": Op.MAX,
-    "OP_COPYSIGN": Op.COPYSIGN, "OP_ATAN2": Op.ATAN2,
+    "OP_COPYSIGN": Op.COPYSIGN, "OP_ATAN2": Op.ATAN2, "OP_EXP": Op.EXP, "OP_LOG": Op.LOG, "OP_TANH": Op.TANH,
 }  # fmt: skip
 
 

@@ -20,7 +20,8 @@ import numpy as np
 from sarrus.codegen.graph import Op
 from sarrus.codegen.tape import ARITY, IDLE, Loop, Tape
 
-TRANSCENDENTAL = (Op.SIN, Op.COS, Op.ATAN2)
+_OF_ONE = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
+TRANSCENDENTAL = (Op.SIN, Op.COS, Op.ATAN2, *_OF_ONE)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Chunk:
 class Table:
     """Evaluations of one function: `arguments[i]` (values) gives `results[i]` (values, -1 where unwanted).
 
-    `function` is "sincos" (results: sine, cosine) or "atan2".
+    `function` is "sincos" (results: sine, cosine), "atan2" or one of `exponential.FUNCTIONS`.
     """
 
     function: str
@@ -128,7 +129,7 @@ def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int)
 def _tables(instructions: list[int], op: list[int], arg: list[list[int]]) -> list[Table]:
     pairs: dict[int, list[int]] = {}
     for k in instructions:
-        if op[k] != Op.ATAN2:
+        if op[k] in (Op.SIN, Op.COS):
             pairs.setdefault(arg[k][0], [-1, -1])[op[k] == Op.COS] = k
     atan2 = [k for k in instructions if op[k] == Op.ATAN2]
     tables = []
@@ -136,6 +137,10 @@ def _tables(instructions: list[int], op: list[int], arg: list[list[int]]) -> lis
         tables.append(Table("sincos", [(x,) for x in pairs], [tuple(r) for r in pairs.values()]))
     if atan2:
         tables.append(Table("atan2", [(arg[k][0], arg[k][1]) for k in atan2], [(k,) for k in atan2]))
+    for code, name in _OF_ONE.items():
+        mine = [k for k in instructions if op[k] == code]
+        if mine:
+            tables.append(Table(name, [(arg[k][0],) for k in mine], [(k,) for k in mine]))
     return tables
 
 

@@ -7,6 +7,7 @@ A `Tape` is immutable data. Instruction k applies `op[k]` to earlier values:
 | CONST                      | `constants[arg[k, 0]]`                            |
 | INPUT                      | element `arg[k, 1]` of input number `arg[k, 0]`   |
 | NEG SQRT SIN COS ABS       | of value `arg[k, 0]`                              |
+| EXP LOG TANH               | of value `arg[k, 0]`                              |
 | ADD SUB MUL DIV MIN MAX    | of values `arg[k, 0]`, `arg[k, 1]`                |
 | COPYSIGN LESS ATAN2        | of values `arg[k, 0]`, `arg[k, 1]`                |
 | SELECT                     | value `arg[k, 1]` where `arg[k, 0]` != 0, else `arg[k, 2]` |
@@ -36,13 +37,13 @@ from sarrus.errors import UnsupportedError
 
 _KIND = {
     Op.ADD: "add", Op.SUB: "add", Op.NEG: "add", Op.MUL: "mul", Op.DIV: "div", Op.SQRT: "sqrt",
-    Op.SIN: "trig", Op.COS: "trig", Op.ATAN2: "trig",
+    Op.SIN: "trig", Op.COS: "trig", Op.ATAN2: "trig", Op.EXP: "exp", Op.LOG: "exp", Op.TANH: "exp",
     Op.ABS: "compare", Op.MIN: "compare", Op.MAX: "compare", Op.COPYSIGN: "compare",
     Op.LESS: "compare", Op.SELECT: "compare",
 }  # fmt: skip
 IDLE = (Op.CONST, Op.INPUT, Op.CARRIED)  # they compute nothing
 ARITY = np.zeros(len(Op), dtype=np.int8)
-ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS, Op.CARRIED]] = 1
+ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS, Op.CARRIED, Op.EXP, Op.LOG, Op.TANH]] = 1
 ARITY[[Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.ATAN2]] = 2
 ARITY[[Op.SELECT, Op.FMA, Op.FNMA, Op.FMS]] = 3
 
@@ -51,9 +52,10 @@ ARITY[[Op.SELECT, Op.FMA, Op.FNMA, Op.FMS]] = 3
 class OpCount:
     """Exact operation counts of a traced algorithm, after common-subexpression elimination.
 
-    `by_kind` has add (with subtractions and negations), mul, div, sqrt, trig (a sine or a cosine is one) and,
-    where an algorithm branches, compare. A fused multiply-add counts as its two operations. How often an iteration runs
-    depends on the state, so its step is counted once, and `per_iteration` says how much of the total that is.
+    `by_kind` has add (with subtractions and negations), mul, div, sqrt, trig (a sine or a cosine is one) and, where
+    they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one) and compare (of what branches).
+    A fused multiply-add counts as its two operations. How often an iteration runs depends on the state, so its step is
+    counted once, and `per_iteration` says how much of the total that is.
     """
 
     total: int

@@ -36,7 +36,7 @@ def add_constraints(
         names.add(name)
         return name
 
-    tendons = _fixed_tendons(mj, joints)
+    tendons = fixed_tendons(mj, joints)
     for k, terms in tendons.items():
         properties = tuple((key, np.array(getattr(mj, f"tendon_{key}")[k]).tolist()) for key in _PROPERTIES)
         builder.add_constraint(
@@ -76,7 +76,7 @@ def add_constraints(
         builder.report(f"{soft} equalities with their own solref or solimp (softness): not represented")
 
 
-def _fixed_tendons(mj: Any, joints: Sequence[str]) -> dict[int, Terms]:
+def fixed_tendons(mj: Any, joints: Sequence[str]) -> dict[int, Terms]:
     """Per tendon that is a sum of joint positions: (joint, coefficient)."""
     import mujoco
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import MissingDependencyError
+from sarrus.importers.mujoco_actuators import add_actuators
 from sarrus.importers.mujoco_constraints import add_constraints
 from sarrus.importers.mujoco_state import from_mujoco_state
 from sarrus.importers.names import first_free, free_name
@@ -30,7 +31,7 @@ _WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, 
 
 
 def from_mujoco(mj_model: Any) -> Model:
-    """A model from a `mujoco.MjModel`. Actuators, contacts, sensors and the like are listed in the import report."""
+    """A model from a `mujoco.MjModel`. Contacts, sensors and the like are listed in the import report."""
     return import_mujoco(mj_model)
 
 
@@ -84,6 +85,7 @@ class _Importer:
             self._add_body(body)
         sites = self._add_sites()
         add_constraints(self.mj, self.builder, self.bodies, self.joints, sites)
+        add_actuators(self.mj, self.builder, self.joints)
         add_visuals(self.mj, self.builder, self.bodies, self.meshes)
         self._report()
         model = self.builder.build(allow_ill_posed=True)
@@ -214,7 +216,7 @@ class _Importer:
         for count, what in (
             (int(np.sum(moving)), "geoms of moving bodies (their inertia is kept)"),
             (int(np.sum(~moving)), "geoms of the world"),
-            (mj.nu, "actuators"), (mj.nsensor, "sensors"), (mj.nkey, "keyframes"), (mj.npair, "contact pairs"),
+            (mj.nsensor, "sensors"), (mj.nkey, "keyframes"), (mj.npair, "contact pairs"),
             (mj.nexclude, "contact exclusions"), (mj.ncam, "cameras"), (mj.nlight, "lights"), (mj.nmesh, "meshes"),
             (mj.nhfield, "height fields"), (mj.ntex, "textures"), (mj.nmat, "materials"), (mj.nskin, "skins"),
             (mj.nflex, "flexes"), (mj.nplugin, "plugins"), (mj.nnumeric + mj.ntext + mj.ntuple, "custom fields"),

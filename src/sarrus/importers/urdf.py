@@ -16,6 +16,7 @@ import numpy as np
 from sarrus.errors import InertiaError, MissingDependencyError, unknown_name
 from sarrus.importers.document import Document, check_root, errors_naming, read_document
 from sarrus.importers.urdf_plus import Extension, TreeEdge, add_couplings, add_frames, add_loops, read_extension
+from sarrus.importers.urdf_transmissions import add_transmissions
 from sarrus.importers.urdf_vocabulary import VOCABULARY, check_numbers, report_lines
 from sarrus.importers.visuals_urdf import add_visuals
 from sarrus.model.builder import ModelBuilder
@@ -48,6 +49,7 @@ def load_urdf(
     allow_nonphysical  keep inertias that are not positive semidefinite (they are reported) instead of refusing them
 
     `mimic`, and URDF+'s `<loop>` and `<coupling>`, become declared constraints; the joints stay ordinary ones.
+    A simple `<transmission>` becomes a motor with a gear (`model.actuators`).
     """
     extension = None if extended is None else read_extension(extended)
     return load_urdf_document(read_document(source), floating_base, extension, allow_nonphysical=allow_nonphysical)
@@ -218,6 +220,7 @@ class _Tree:
         add_loops(self.document, self.builder, self.body_of)
         moved = {edge.joint: self.body_of[link] for link, edge in self.edges.items()}
         self.extension.add_loops(self.builder, moved | self.body_of)
+        add_transmissions(self.document, self.builder, {edge.joint: edge.nv for edge in self.edges.values()})
         add_visuals(self.document, self.builder, self.body_of)
 
     def _add_root(self, root: str, joints: list[str], floating_base: bool) -> None:

@@ -10,20 +10,20 @@ from sarrus.importers.document import Document
 
 class Tag(NamedTuple):
     """What may stand in a tag: attributes, children that are read, children that are known but not represented,
-    children that say what the robot looks like (`visuals_urdf.py`)."""
+    children that are read elsewhere (`visuals_urdf.py`, `urdf_transmissions.py`)."""
 
     attributes: frozenset[str] = frozenset()
     children: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
-    drawn: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
 
 
-def _tag(attributes: str = "", children: str = "", known: str = "", drawn: str = "") -> Tag:
-    return Tag(*(frozenset(words.split()) for words in (attributes, children, known, drawn)))
+def _tag(attributes: str = "", children: str = "", known: str = "", elsewhere: str = "") -> Tag:
+    return Tag(*(frozenset(words.split()) for words in (attributes, children, known, elsewhere)))
 
 
 VOCABULARY = {
-    "robot": _tag("name version", "link joint loop coupling frame", "transmission gazebo sensor", "material"),
+    "robot": _tag("name version", "link joint loop coupling frame", "gazebo sensor", "material transmission"),
     "link": _tag("name", "inertial", "collision sensor", "visual"),
     "inertial": _tag("", "origin mass inertia"),
     "joint": _tag(
@@ -87,7 +87,7 @@ def report_lines(document: Document) -> list[str]:
         for child in element:
             if child.tag in tag.known:
                 known[str(child.tag)] += 1
-            elif child.tag not in tag.children | tag.drawn:
+            elif child.tag not in tag.children | tag.elsewhere:
                 tags[str(element.tag), _plain(child, child.tag)] += 1
     lines = [f"{count} <{tag}>: not represented" for tag, count in sorted(known.items())]
     lines += [f"unknown tag <{tag}> in <{parent}>, {_times(n)}: ignored" for (parent, tag), n in tags.items()]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sarrus.errors import IllPosedError, InertiaError, ModelError, NameClashError, unknown_name
+from sarrus.model.actuators import Actuator, actuator, check_actuators
 from sarrus.model.constraints import Constraint
 from sarrus.model.joints import JOINT_TYPES, AbstractJointType, Helical
 from sarrus.model.model import (
@@ -43,7 +44,7 @@ class _Link:
 
 
 class ModelBuilder:
-    """Collect bodies, frames and constraints in any order, then `build()`.
+    """Collect bodies, frames, constraints and actuators in any order, then `build()`.
 
     >>> builder = ModelBuilder("pendulum")
     >>> builder.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5), inertia=0.01 * np.eye(3))
@@ -57,6 +58,7 @@ class ModelBuilder:
         self._frames: dict[str, tuple[str, Placement]] = {}
         self._constraints: dict[str, Constraint] = {}
         self._joint_names: set[str] = set()
+        self._actuators: dict[str, Actuator] = {}
         self._visuals: list[tuple[str, Visual]] = []
         self._report: list[str] = []
 
@@ -123,6 +125,32 @@ class ModelBuilder:
         if constraint.name in self._constraints:
             raise NameClashError(f"there is a constraint {constraint.name!r} already")
         self._constraints[constraint.name] = constraint
+        return self
+
+    def add_actuator(
+        self,
+        name: str,
+        joint: str | Mapping[str, float],
+        *,
+        gear: float = 1.0,
+        gain: Any = 1.0,
+        bias: Any = (0.0, 0.0, 0.0),
+        control_range: Any = None,
+        force_range: Any = None,
+    ) -> ModelBuilder:
+        """Put a motor or servo on a joint of one velocity, or on a sum of some ({name: coefficient}).
+
+        gear           how far the motor moves per joint; its force is multiplied by it
+        gain, bias     force = gain u + bias, each one number or three: constant, per length, per speed, both at the
+                       motor. A position servo has gain kp and bias (0, -kp, -kv), a velocity servo kv and (0, 0, -kv).
+        control_range  (low, high) to which controls are cut; None: any
+        force_range    likewise of the force, before the gear
+        """
+        if name in self._actuators:
+            raise NameClashError(f"there is an actuator {name!r} already")
+        self._actuators[name] = actuator(
+            name, joint, gear=gear, gain=gain, bias=bias, control_range=control_range, force_range=force_range
+        )
         return self
 
     def add_visual(
@@ -195,8 +223,10 @@ class ModelBuilder:
             self.gravity,
             tuple(self._report),
             visuals=tuple(visual.moved(*home[body]) for body, visual in self._visuals),
+            actuators=tuple(self._actuators.values()),
         )
         check_constraint_names(model)
+        check_actuators(model)
         try:
             check_well_posed(model)
         except IllPosedError as error:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import ModelError, NameClashError
+from sarrus.model.actuators import Actuator, check_actuators
 from sarrus.model.constraints import CenterOfMass, Constraint
 from sarrus.model.model import WORLD, WORLD_NAME, Body, Frame, Model, Placement, check_constraint_names
 from sarrus.model.state import neutral
@@ -20,8 +21,8 @@ _LISTS = ("ratios", "references", "coefficients")  # ... and those that hold (na
 def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
     """`model` with `other` mounted on one of its frames: what was fixed to other's world is then fixed to that frame.
 
-    prefix  put before every name of `other` (bodies, joints, frames, constraints); its world becomes the frame
-    `prefix + "world"`
+    prefix  put before every name of `other` (bodies, joints, frames, constraints, actuators); its world becomes the
+            frame `prefix + "world"`
 
     `other` keeps its constraints; gravity is the model's. Its bodies follow those of `model`, so q and v are joined
     in that order.
@@ -60,8 +61,10 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         import_report=(*model.import_report, *other.import_report),
         home=_joined_home(model, other),
         visuals=(*model.visuals, *(v.moved(*home(v.body, Placement.identity())) for v in other.visuals)),
+        actuators=(*model.actuators, *(_renamed_actuator(a, named) for a in other.actuators)),
     )
     check_constraint_names(joined)
+    check_actuators(joined)
     return joined
 
 
@@ -80,3 +83,7 @@ def _renamed(constraint: Constraint, named: Any) -> Constraint:
         elif field.name in _LISTS:
             changes[field.name] = tuple((named(name), number) for name, number in value or ())
     return replace(constraint, **changes)
+
+
+def _renamed_actuator(actuator: Actuator, named: Any) -> Actuator:
+    return replace(actuator, name=named(actuator.name), joints=tuple((named(j), c) for j, c in actuator.joints))

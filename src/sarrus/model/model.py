@@ -18,6 +18,7 @@ from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.transforms import Transform, pose
 
 if TYPE_CHECKING:
+    from sarrus.model.actuators import Actuator
     from sarrus.model.clusters import ClusterTree, Embedding
     from sarrus.model.state import StateLayout
     from sarrus.model.tree import Tree
@@ -118,6 +119,7 @@ class Model:
     embedding: Embedding | None = None  # which constraints hold by construction (`sarrus.embed`)
     home: Array | None = None  # (nq,) the configuration in which a file shows the robot; None: neutral
     visuals: tuple[Visual, ...] = ()  # what it looks like; no part of `digest`
+    actuators: tuple[Actuator, ...] = ()  # what controls do; no part of `digest`
 
     def __post_init__(self) -> None:
         _freeze(self.gravity, *([] if self.home is None else [self.home]))
@@ -136,6 +138,11 @@ class Model:
     @cached_property
     def nv(self) -> int:
         return sum(body.joint.type.nv for body in self.bodies)
+
+    @property
+    def nu(self) -> int:
+        """How many actuators, hence controls, there are."""
+        return len(self.actuators)
 
     @cached_property
     def mass(self) -> Scalar:
@@ -206,7 +213,7 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything that the model declares (not of what it looks like)."""
+        """A hash of everything that the model declares (not of what it looks like, nor of its actuators)."""
         declared = (self.name, self.bodies, self.frames, self.constraints, self.gravity)
         if self.embedding is not None:
             declared = (*declared, self.embedding.clusters)

@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.model.constraints import contact
 from sarrus.model.model import WORLD_NAME, Model
 from sarrus.model.sketch import Sketch
-from sarrus.model.visuals import Capsule, along
+from sarrus.model.visuals import Capsule, Sphere, along
 from sarrus.spatial.arrays import Array
 
 X, Y, Z = np.eye(3)
@@ -26,6 +26,7 @@ def biped(contacts: bool = False, arms: bool = True) -> Model:
     """
     sketch = Sketch("biped" + ("" if arms else "_without_arms"))
     sketch.box("torso", WORLD_NAME, (_HIP + 0.3) * Z, (0.2, 0.3, 0.45), 16.0)
+    sketch.builder.add_visual("torso", Sphere(0.09), position=(0.0, 0.0, 0.33))
     for side, sign in (("left", 1.0), ("right", -1.0)):
         _leg(sketch, side, 0.1 * sign * Y)
         if arms:
@@ -45,12 +46,12 @@ def _leg(sketch: Sketch, side: str, y: Array) -> None:
     sketch.box(f"{side}_yaw", "torso", hip + 0.06 * Z, (0.08, 0.08, 0.05), 0.8, "revolute", axis=Z, **_motor(60.0))
     sketch.box(f"{side}_roll", f"{side}_yaw", hip, (0.1, 0.06, 0.06), 1.0, "revolute", axis=X, **_motor(90.0))
     _limb(sketch, f"{side}_thigh", f"{side}_roll", hip, knee, 3.5, **_motor(120.0))
-    _limb(sketch, f"{side}_shank", f"{side}_thigh", knee, ankle, 2.0, independent=False)
     # The knee: a crank near the hip and a rod down to a lever on the shank.
     pivot, lever = hip + 0.08 * down, knee + 0.05 * behind
     pin = pivot + 0.06 * behind
     sketch.rod(f"{side}_knee_crank", f"{side}_thigh", pivot, pin, **_motor(120.0))
     sketch.rod(f"{side}_knee_rod", f"{side}_knee_crank", pin, lever, independent=False)
+    _limb(sketch, f"{side}_shank", f"{side}_thigh", knee, ankle, 2.0, independent=False)
     sketch.close(f"{side}_knee", f"{side}_knee_rod", f"{side}_shank", lever, "connect")
     # The ankle: a cross, the foot, and two rods from cranks on the shank to the heel's sides.
     sketch.box(f"{side}_cross", f"{side}_shank", ankle, (0.03, 0.05, 0.03), 0.15, "revolute", axis=Y, independent=False)

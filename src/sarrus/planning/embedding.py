@@ -4,8 +4,9 @@ The choice is made with numbers, at configurations on the constraints, once per 
 
 1. the rank r of a cluster's rows K says how many velocities depend on the others;
 2. those are taken greedily, the least wanted as independent first: those that the user or the file calls independent
-   last, then those of actuated joints, then those that carry most of the robot (their motion subspace is then a unit
-   vector). Within a kind, the column that is farthest from those taken already;
+   last, then those of actuated joints (where the model has no actuators: with an effort limit), then those that carry
+   most of the robot (their motion subspace is then a unit vector). Within a kind, the column that is farthest from
+   those taken already. They are chosen at one configuration; where that makes another one singular, at all;
 3. r rows are taken likewise; the others are redundant;
 4. the rows are ordered into blocks (`block_order.py`).
 """
@@ -20,6 +21,7 @@ import numpy as np
 from sarrus.algorithms.cluster_rows import rows_of_cluster
 from sarrus.algorithms.project import project
 from sarrus.errors import ModelError, StateError, UnsupportedError, unknown_name
+from sarrus.model.actuators import actuated_joints
 from sarrus.model.clusters import Cluster, Embedding, find_clusters, with_coordinates
 from sarrus.model.constraints import Coupling, Distance, LoopClosure
 from sarrus.model.model import Model
@@ -31,6 +33,7 @@ _SAMPLES = 4
 _RANK = 1e-7  # singular values below this part of the largest count as zero
 _ZERO = 1e-13  # elements of K, relative to its largest or to the cluster's size, that are rounding
 _FAR = 0.05  # how much of a column must be new for it to be taken before those of a more wanted kind
+_SINGULAR = 1e-4  # conditioning of dependent velocities at which others are looked for
 _CLOSED = 1e-9
 
 
@@ -116,7 +119,11 @@ def _divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[in
     best = max(range(len(samples)), key=lambda x: (ranks[x], _conditioning(K_at[x], ranks[x])))
     K, r = K_at[best], ranks[best]
     classes = [_preference(model, cluster, v, wanted) for v in velocities]
-    dependent = _greedy(K, r, classes)
+    dependent = _greedy([K], r, classes)
+    regular = [M for M, rank in zip(K_at, ranks, strict=True) if rank == r]
+    if any(_conditioning(M[:, dependent], r) < _SINGULAR for M in regular):
+        elsewhere = _greedy(regular, r, classes)
+        dependent = elsewhere if len(elsewhere) == r else dependent
     free = [velocities[x] for x in range(len(velocities)) if x not in dependent]
     missing = sorted(wanted & {velocities[x] for x in dependent})
     if missing:
@@ -129,7 +136,7 @@ def _divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[in
             f"the constraints {', '.join(map(repr, cluster.constraints))} leave {len(free)} of {len(velocities)} "
             f"velocities independent, and {names} cannot be among them together with the others"
         )
-    rows = _greedy(K[:, dependent].T, r, [(0.0,)] * len(K))
+    rows = _greedy([K[:, dependent].T], r, [(0.0,)] * len(K))
     if not len(dependent) == len(rows) == r:
         raise ModelError(
             f"the constraints {', '.join(map(repr, cluster.constraints))} have rank {r}, but their rows are almost "
@@ -184,7 +191,8 @@ def _preference(model: Model, cluster: Cluster, velocity: int, wanted: set[int])
     joint = model.bodies[i].joint
     carried = sum(float(model.bodies[k].inertia.mass) for k in range(model.nb) if _carries(model, i, k))
     single = float(joint.type.nv == 1)  # an angle is a better coordinate than a component of an angular velocity
-    actuated = float(bool(np.isfinite(joint.effort_limit).any()))
+    motors = actuated_joints(model.actuators)
+    actuated = float(joint.name in motors if motors else bool(np.isfinite(joint.effort_limit).any()))
     return (float(velocity in wanted), float(joint.independent is True), single, actuated, carried)
 
 
@@ -194,23 +202,22 @@ def _carries(model: Model, i: int, k: int) -> bool:
     return k == i
 
 
-def _greedy(K: Array, r: int, classes: list[tuple[float, ...]]) -> list[int]:
-    """r columns of K that are far from depending on each other, those of a lower class first."""
+def _greedy(K_at: list[Array], r: int, classes: list[tuple[float, ...]]) -> list[int]:
+    """r columns that are far from depending on each other in every K, those of a lower class first."""
     taken: list[int] = []
-    rest = K.copy()
-    lengths = np.linalg.norm(K, axis=0)
+    rests = [K.copy() for K in K_at]
+    lengths = np.array([np.linalg.norm(K, axis=0) for K in K_at])
     for least in (_FAR, 1e-3, _RANK):
         for kind in sorted(set(classes)):
             while len(taken) < r:
-                new = np.linalg.norm(rest, axis=0)
-                share = [
-                    new[x] / lengths[x] if classes[x] == kind and x not in taken and lengths[x] > 0.0 else 0.0
-                    for x in range(len(lengths))
-                ]
+                new = np.array([np.linalg.norm(rest, axis=0) for rest in rests])
+                least_new = np.min(new / np.where(lengths > 0.0, lengths, np.inf), axis=0)
+                share = [y if classes[x] == kind and x not in taken else 0.0 for x, y in enumerate(least_new)]
                 x = int(np.argmax(share))
                 if share[x] < least:
                     break
                 taken.append(x)
-                direction = rest[:, x] / new[x]
-                rest = rest - np.outer(direction, direction @ rest)
+                for k, rest in enumerate(rests):
+                    direction = rest[:, x] / new[k, x]
+                    rests[k] = rest - np.outer(direction, direction @ rest)
     return taken

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.algorithms.registry import Algorithm
 from sarrus.codegen import interpret
 from sarrus.codegen.kernel import compile
 from sarrus.codegen.trace import trace
@@ -16,7 +17,7 @@ _WORTH_COMPILING = 20_000_000  # operations in all; fewer take the tape a second
 _CHUNK = 512  # states per NumPy call
 
 
-def along(model: Model, method: str, arrays: dict[str, Array], **options: Any) -> dict[str, Array]:
+def along(model: Model, method: str | Algorithm, arrays: dict[str, Array], **options: Any) -> dict[str, Array]:
     """Outputs by name; inputs and outputs have any number of leading dimensions, the same for all.
 
     Few states run the tape with NumPy, many a compiled kernel.

@@ -1,5 +1,7 @@
 """What motors are asked for: a Python function, or a controller that is compiled into the step.
 
+Actuators under controls are such a controller, too (`actuation.py`).
+
 A compiled controller says which arrays it takes (`ports`), what torque it gives, and which numbers fill the arrays
 (`arrays`): gains are constants of the kernel, targets are inputs, so that new targets need no new kernel.
 """
@@ -20,7 +22,7 @@ from sarrus.model.model import Model
 from sarrus.simulation.manifold import difference_to, joints_of
 from sarrus.spatial.arrays import Array, Scalar, vector
 
-PythonController = Callable[[float, Array, Array], Any]  # (t, q, v) -> tau
+PythonController = Callable[[float, Array, Array], Any]  # (t, q, v) -> tau, or controls
 
 
 class AbstractController(ABC):
@@ -134,20 +136,24 @@ class CasadiController(AbstractController):
     uses_time: bool = False
 
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
-        f = self.function
+        return self.says(model, q, v, t, ("tau", model.nv))
+
+    def says(self, model: Model, q: Array, v: Array, t: Scalar, wanted: tuple[str, int]) -> Array:
+        """The function's value, which has this name and size."""
+        f, (name, size) = self.function, wanted
         sizes = [model.nq, model.nv, 1][: f.n_in()]
         found = [f.numel_in(k) for k in range(f.n_in())]
-        if found != sizes or f.n_out() != 1 or f.numel_out(0) != model.nv:
+        if found != sizes or f.n_out() != 1 or f.numel_out(0) != size:
             raise StateError(
                 f"the controller {f.name()!r} takes {found} and gives {[f.numel_out(k) for k in range(f.n_out())]} "
                 f"numbers; for {model.name!r} it must take q ({model.nq}), v ({model.nv}) and perhaps t (1), and give "
-                f"tau ({model.nv})"
+                f"{name} ({size})"
             )
         return evaluate(f, [q, v, vector(t)][: f.n_in()])[0]
 
 
 def controller(function: Any) -> CasadiController:
-    """A `casadi.Function` of (q, v) or (q, v, t) that gives tau, compiled into the step.
+    """A `casadi.Function` of (q, v) or (q, v, t) that gives tau (or controls), compiled into the step.
 
     >>> q, v = ca.SX.sym("q", model.nq), ca.SX.sym("v", model.nv)
     >>> sarrus.controller(ca.Function("tau", [q, v], [-5.0 * ca.sin(q) - v]))
@@ -156,3 +162,31 @@ def controller(function: Any) -> CasadiController:
         raise UnsupportedError(f"a controller is a casadi.Function of (q, v) or (q, v, t), got {function!r}")
     digest = hashlib.sha256(function.serialize().encode()).hexdigest()
     return CasadiController(digest, function, function.n_in() == 3)
+
+
+@dataclass(frozen=True)
+class Sum(AbstractController):
+    """Controllers that act together."""
+
+    parts: tuple[AbstractController, ...]
+
+    @property
+    def uses_time(self) -> bool:  # type: ignore[override]
+        return any(part.uses_time for part in self.parts)
+
+    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
+        return {name: shape for part in self.parts for name, shape in part.ports(model).items()}
+
+    def arrays(self, model: Model) -> dict[str, Array]:
+        return {name: array for part in self.parts for name, array in part.arrays(model).items()}
+
+    def gains(self, model: Model) -> tuple[Array, Array]:
+        kp, kd = zip(*(part.gains(model) for part in self.parts), strict=True)
+        return np.sum(kp, axis=0), np.sum(kd, axis=0)
+
+    def looking_ahead(self, time: Array) -> Sum:
+        return replace(self, parts=tuple(part.looking_ahead(time) for part in self.parts))
+
+    def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
+        first, *others = (part.torque(model, q, v, t, inputs) for part in self.parts)
+        return sum(others, first)

@@ -106,15 +106,15 @@ class Engine:
         after = [Scatter(0, name, array, from_input=True) for name, array in carry.items()]
         Program(tuple(kernels), before, each, after).run(batch, steps, start, threads)
 
-    def once(self, carry: dict[str, Array], t: int, batch: int | None, tau: Array | None = None) -> Any:
-        """One step from Python, of one state (batch None) or of a batch; `carry` stays. With `tau` instead of the
-        one given."""
+    def once(self, carry: dict[str, Array], t: int, batch: int | None, instead: dict[str, Array] | None = None) -> Any:
+        """One step from Python, of one state (batch None) or of a batch; `carry` stays. `instead`: inputs in place of
+        those given."""
         arrays = []
         for name in self.kernel.input_names:
             if name in carry:
                 arrays.append(carry[name])
-            elif name == "tau" and tau is not None:
-                arrays.append(tau)
+            elif instead is not None and name in instead:
+                arrays.append(instead[name])
             else:
                 arrays.append(np.ascontiguousarray(self.given[name].at(t, batch)))
         return self.kernel(*arrays)

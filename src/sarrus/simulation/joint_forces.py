@@ -114,7 +114,7 @@ def joint_forces(model: Model, numbers: JointForceNumbers, q: Array, v: Array) -
             to_rest = difference_to(joint.type, qj, joint.rest)
             force = force + stiffness * (to_rest - numbers.ahead * vj)
         if friction.any():
-            force = force - friction * _clamped(vj / mine("friction_speed"), -1.0, 1.0)
+            force = force - friction * clamped(vj / mine("friction_speed"), -1.0, 1.0)
         if spring.any():
             force = force + _limit(qj, vj, joint.lower, joint.upper, spring, mine("limit_damping"))
         parts.append(force)
@@ -132,7 +132,7 @@ def within_effort(model: Model, numbers: JointForceNumbers, tau: Array) -> Array
     if not numbers.effort or not len(tau):
         return tau
     most = np.concatenate([np.asarray(body.joint.effort_limit, float) for body in model.bodies])
-    return _clamped(tau, -most, most)
+    return clamped(tau, -most, most)
 
 
 def with_implicit_forces(
@@ -172,7 +172,7 @@ def _limit(q: Array, v: Array, lower: Array, upper: Array, spring: Array, damper
     return vector(*forces)
 
 
-def _clamped(x: Array, low: Array | float, high: Array | float) -> Array:
+def clamped(x: Array, low: Array | float, high: Array | float) -> Array:
     """x cut to a range; infinite bounds leave no trace."""
     low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
     out = []

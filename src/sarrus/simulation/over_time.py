@@ -25,6 +25,7 @@ Carry = dict[str, Array]
 _CHUNK_SECONDS = 0.2  # of native code between two looks at Ctrl-C and calls of `progress`
 _FIRST_CHUNK, _FASTER = 16, 8  # steps of the first chunk; how much longer the next may be
 _CALLS = 1000  # steps in Python between two calls of `progress`
+_ASKED = {"tau": "the controller", "controls": "the function that gives controls"}
 _CARRIED_ROWS = {"q": "q", "v": "v", "status": "worst"}  # rows that need no evaluation of dynamics
 
 
@@ -98,26 +99,31 @@ def native_steps(engine: Engine, carry: Carry, span: Span) -> Stretch:
     return Stretch(rows, done, carry)
 
 
-def python_steps(engine: Engine, carry: Carry, span: Span, controller: PythonController, single: bool) -> Stretch:
-    """One step after the other, with a controller in Python."""
+def python_steps(engine: Engine, carry: Carry, span: Span, asked: dict[str, PythonController], single: bool) -> Stretch:
+    """One step after the other, with functions in Python that give tau or controls."""
     rows = span.rows(engine, len(carry["q"]))
     batch = None if single else len(carry["q"])
     now: Carry = {name: np.asarray(x[0]) for name, x in carry.items()} if single else carry
-    shape, given, done = now["v"].shape, engine.given["tau"], span.first
-    more = bool(given.array.any())
+    done = span.first
+    shapes = {name: now["v"].shape[:-1] + engine.shapes[name] for name in asked}
+    more = {name: engine.given[name] for name in asked if engine.given[name].array.any()}
 
-    def torque(t: int) -> Array:
-        tau = np.ascontiguousarray(controller(t * engine.dt, now["q"], now["v"]), dtype=float)
-        if tau.shape != shape:
-            raise StateError(f"the controller returned shape {tau.shape} at t = {t * engine.dt:g} s, expected {shape}")
-        if not np.isfinite(tau).all():
-            raise StateError(f"the controller returned a number that is not finite at t = {t * engine.dt:g} s")
-        return tau + given.at(min(t, span.steps - 1), batch) if more else tau
+    def answers(t: int) -> dict[str, Array]:
+        found = {}
+        for name, function in asked.items():
+            x = np.ascontiguousarray(function(t * engine.dt, now["q"], now["v"]), dtype=float)
+            who = _ASKED[name]
+            if x.shape != shapes[name]:
+                raise StateError(f"{who} returned shape {x.shape} at t = {t * engine.dt:g} s, expected {shapes[name]}")
+            if not np.isfinite(x).all():
+                raise StateError(f"{who} returned a number that is not finite at t = {t * engine.dt:g} s")
+            found[name] = x + more[name].at(min(t, span.steps - 1), batch) if name in more else x
+        return found
 
     fresh = np.zeros_like(now["worst"])
     try:
         for t in range(span.first, span.stop):
-            result = engine.once(now, t, batch, torque(t))
+            result = engine.once(now, t, batch, answers(t))
             recorded = t % span.every == 0
             if recorded:
                 _record(rows, t // span.every - span.first_row, now, result)
@@ -126,7 +132,7 @@ def python_steps(engine: Engine, carry: Carry, span: Span, controller: PythonCon
             if done % _CALLS == 0:
                 span.tell(done)
         if span.is_last:
-            _record(rows, -1, now, engine.once(now, max(0, span.steps - 1), batch, torque(span.steps)))
+            _record(rows, -1, now, engine.once(now, max(0, span.steps - 1), batch, answers(span.steps)))
     except KeyboardInterrupt:
         rows = span.cut(rows, done, carry).rows
     return Stretch(rows, done, {name: x[None] for name, x in now.items()} if single else now)

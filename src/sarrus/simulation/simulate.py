@@ -12,8 +12,9 @@ import numpy as np
 from sarrus.algorithms.registry import find
 from sarrus.errors import StateError, UnsupportedError, unknown_name
 from sarrus.model.model import Model
+from sarrus.simulation.actuation import actuated, needs_actuators
 from sarrus.simulation.adaptive import AdaptiveEngine
-from sarrus.simulation.controllers import AbstractController, PythonController
+from sarrus.simulation.controllers import AbstractController, PythonController, Sum
 from sarrus.simulation.course import Course, Go
 from sarrus.simulation.engine import Engine, Given, as_given
 from sarrus.simulation.integrators import INTEGRATORS
@@ -39,6 +40,7 @@ def simulate(
     method: str | None = None,
     *,
     tau: Any = None,
+    controls: Any = None,
     project_every: int | str | None = "auto",
     stabilization: float | None = None,
     joint_forces: bool | JointForces = True,
@@ -58,6 +60,8 @@ def simulate(
     integrator     semi_implicit_euler, implicit, rk4, adaptive
     method         of forward dynamics (`sarrus.methods()`); `options`: its options
     tau            joint forces, (nv,), (T, nv) for every step or (B, T, nv); added to the controller's
+    controls       of the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
+                   `sarrus.controller`; None: actuators do nothing
     project_every  steps after which the state is projected onto the constraints; None: never; "auto": 10 where
                    there are constraints and no Baumgarte feedback
     stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
@@ -73,8 +77,8 @@ def simulate(
     steps = steps_of(duration, dt)
     q, v, single = initial_state(model, q0, v0)
     return _run(
-        model, q, v, single, steps, dt, integrator, method, tau, controller, project_every, stabilization,
-        joint_forces, accuracy, record_every, record, progress, threads, options, save, resume,
+        model, q, v, single, steps, dt, integrator, method, tau, controller, controls, project_every,
+        stabilization, joint_forces, accuracy, record_every, record, progress, threads, options, save, resume,
     )  # fmt: skip
 
 
@@ -87,6 +91,7 @@ def rollout(
     *,
     steps: int | None = None,
     controller: AbstractController | None = None,
+    controls: Any = None,
     integrator: str = "semi_implicit_euler",
     method: str | None = None,
     project_every: int | str | None = None,
@@ -101,27 +106,28 @@ def rollout(
     save: str | PathLike[str] | None = None,
     resume: bool = False,
 ) -> Trajectory:
-    """A batch of robots over time, in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv).
+    """A batch of robots over time, in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv), or controls.
 
-    steps   how many; default: as many as `tau` has
+    steps   how many; default: as many as `tau` or `controls` have
     record  what is kept, beside q and v: tau, qdd, forces, residual, iterations, status
 
     The other arguments are those of `simulate`. One state's misfortune is its own: see `trajectory.status`.
     """
     q, v, single = initial_state(model, q0, v0)
     if steps is None:
-        if tau is None or np.ndim(tau) < 2:
-            raise StateError("rollout: give `steps`, or tau of shape (T, nv) or (B, T, nv)")
-        steps = int(np.shape(tau)[-2])
+        lengths = [np.shape(x)[-2] for x in (tau, controls) if np.ndim(x) >= 2]
+        if not lengths:
+            raise StateError("rollout: give `steps`, or tau or controls of shape (T, n) or (B, T, n)")
+        steps = int(max(lengths))
     return _run(
-        model, q, v, single, steps, dt, integrator, method, tau, controller, project_every, stabilization,
-        joint_forces, accuracy, record_every, record, progress, threads, options, save, resume,
+        model, q, v, single, steps, dt, integrator, method, tau, controller, controls, project_every,
+        stabilization, joint_forces, accuracy, record_every, record, progress, threads, options, save, resume,
     )  # fmt: skip
 
 
 def _run(
     model: Model, q: Array, v: Array, single: bool, steps: int, dt: float, integrator: str, method: str | None,
-    tau: Any, controller: Any, project_every: int | str | None, stabilization: float | None,
+    tau: Any, controller: Any, controls: Any, project_every: int | str | None, stabilization: float | None,
     joint_forces: bool | JointForces, accuracy: float, record_every: int, record: Sequence[str],
     progress: Progress | None, threads: int | None, options: dict[str, Any] | None,
     save: str | PathLike[str] | None, resume: bool,
@@ -130,8 +136,8 @@ def _run(
     model = with_stabilization(model, stabilization)
     every = projected_every(model, project_every)
     check_closed(model, q, v, corrected=every is not None or has_feedback(model))
-    compiled, python = _controller(controller, integrator)
-    given = _given(model, tau, compiled, python is not None, len(q), steps)
+    compiled, asked = _controllers(model, controller, controls, integrator)
+    given = _given(model, tau, compiled, "tau" in asked, len(q), steps)
     which = joint_forces if isinstance(joint_forces, JointForces) else JointForces() if joint_forces else NONE
     name = method_for(model, method)
     settings = StepSettings(
@@ -152,8 +158,8 @@ def _run(
     else:
         begin = engine.carry
         go = lambda carry, span: native_steps(engine, carry, span)  # noqa: E731
-        if python is not None:
-            go = lambda carry, span: python_steps(engine, carry, span, python, single)  # noqa: E731
+        if asked:
+            go = lambda carry, span: python_steps(engine, carry, span, asked, single)  # noqa: E731
     return Course(model, dt, single, whole, begin, go, told).run(q, v, save, resume)
 
 
@@ -170,21 +176,35 @@ def _check(dt: float, integrator: str, record_every: int, record: Sequence[str],
             raise unknown_name("recorded array", name, RECORDED)
 
 
-def _controller(given: Any, integrator: str) -> tuple[AbstractController | None, PythonController | None]:
-    """A controller that is compiled in, or a function."""
-    if given is None or isinstance(given, AbstractController):
-        return given, None
-    if not callable(given) or hasattr(given, "n_instructions"):
-        raise UnsupportedError(
-            f"controller is {given!r}. Valid: None, a function (t, q, v) -> tau, sarrus.pd(...), "
-            "sarrus.controller(casadi_function)"
-        )
-    if integrator == "adaptive":
+def _controllers(
+    model: Model, controller: Any, controls: Any, integrator: str
+) -> tuple[AbstractController | None, dict[str, PythonController]]:
+    """What is compiled in, and functions that are asked for tau or controls."""
+    compiled: list[AbstractController] = []
+    asked: dict[str, PythonController] = {}
+    if isinstance(controller, AbstractController):
+        compiled.append(controller)
+    elif controller is not None:
+        asked["tau"] = _function("controller", controller, "None, a function (t, q, v) -> tau, sarrus.pd(...)")
+    if controls is not None:
+        needs_actuators(model)
+        if callable(controls):
+            valid = "None, an array, a function (t, q, v) -> controls"
+            asked["controls"] = _function("controls", controls, valid)
+            controls = np.zeros(model.nu)
+        compiled.append(actuated(model, controls))
+    if asked and integrator == "adaptive":
         raise UnsupportedError(
             "the adaptive integrator chooses its times in native code: it takes compiled controllers (sarrus.pd, "
-            "sarrus.controller) or tau, not a Python function"
+            "sarrus.controller), tau or controls, not a Python function"
         )
-    return None, given
+    return compiled[0] if len(compiled) == 1 else Sum(tuple(compiled)) if compiled else None, asked
+
+
+def _function(argument: str, given: Any, valid: str) -> PythonController:
+    if not callable(given) or hasattr(given, "n_instructions"):
+        raise UnsupportedError(f"{argument} is {given!r}. Valid: {valid}, sarrus.controller(casadi_function)")
+    return given
 
 
 def _given(

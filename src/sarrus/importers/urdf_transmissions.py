@@ -1,0 +1,74 @@
+"""URDF's `<transmission>`: a simple one, between a motor and a joint, becomes a motor with a gear.
+
+The tag is ROS's, and files write it in several ways: the reduction inside `<actuator>` or beside it, the type as a
+tag or as an attribute. What is about software (hardware interfaces, namespaces) says nothing about the robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sarrus.importers.document import Document
+from sarrus.importers.names import first_free, some
+from sarrus.model.builder import ModelBuilder
+
+_READ = ("type", "joint", "actuator", "mechanicalReduction")
+_SOFTWARE = ("hardwareInterface", "robotNamespace", "role")
+
+
+def add_transmissions(document: Document, builder: ModelBuilder, sizes: Mapping[str, int]) -> None:
+    """sizes: how many velocities each joint of the file has."""
+    dropped: dict[str, list[str]] = {}
+    ignored: dict[str, int] = {}
+    names: set[str] = set()
+    for element in document.root.findall("transmission"):
+        joints, motors = element.findall("joint"), element.findall("actuator")
+        own = element.get("name") or "without a name"
+        reason = _not_simple(element, joints, motors, sizes)
+        if not reason:
+            gear = _reduction(document, element, own)
+            reason = "" if np.isfinite(gear) and gear != 0.0 else f"a reduction of {gear:g}"
+        if reason:
+            dropped.setdefault(reason, []).append(own)
+            continue
+        name = first_free(motors[0].get("name") or own, names.__contains__)
+        names.add(name)
+        builder.add_actuator(name, joints[0].get("name"), gear=gear)
+        for part in (element, *joints, *motors):
+            for child in part.iterchildren(tag="*"):
+                tag = str(child.tag).rpartition("}")[2]
+                if tag not in _READ + _SOFTWARE:
+                    ignored[tag] = ignored.get(tag, 0) + 1
+    for reason, which in dropped.items():
+        builder.report(f"{len(which)} <transmission>, {reason} ({some(which)}): not represented")
+    for tag, count in ignored.items():
+        builder.report(f"{count} <{tag}> in <transmission>: not represented")
+
+
+def _not_simple(element: Any, joints: list[Any], motors: list[Any], sizes: Mapping[str, int]) -> str:
+    """Why this is more, or less, than a motor geared to a joint."""
+    kind = (element.findtext("type") or element.get("type") or "SimpleTransmission").strip()
+    if not kind.endswith("SimpleTransmission"):
+        return f"of type {kind}"
+    if len(joints) != 1 or len(motors) != 1:
+        return f"{len(joints)} joints and {len(motors)} actuators"
+    if joints[0].get("name") not in sizes:
+        return "of a joint that does not exist"
+    nv = sizes[joints[0].get("name")]
+    return "" if nv == 1 else "of a fixed joint" if nv == 0 else "of a joint with several coordinates"
+
+
+def _reduction(document: Document, element: Any, name: str) -> float:
+    """The gear: inside the actuator, the joint, or beside them; 1 where nothing is said."""
+    found = element.find(".//mechanicalReduction")
+    if found is None:
+        return 1.0
+    try:
+        return float(found.text)
+    except (TypeError, ValueError):
+        raise document.error(
+            f"mechanicalReduction {found.text!r} of <transmission> {name!r}: expected a number", found
+        ) from None
