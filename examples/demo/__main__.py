@@ -20,6 +20,7 @@ from examples.demo import methods, motion
 from examples.demo.prepare import prepare
 
 ROBOT = "zoo:biped:True"
+SHOWN = ("left_thigh", "left_knee_crank", "left_shank", "left_inner_crank", "left_outer_crank", "left_shoulder")
 
 
 def main(output: Path = Path("demo_output")) -> None:
@@ -51,7 +52,7 @@ def main(output: Path = Path("demo_output")) -> None:
     saved.save(output / "biped.npz")
     files = [str(output / "biped.npz")]
     try:
-        saved.plot(output / "motion.png", ["left_thigh_joint", "left_shank_joint", "left_foot_joint", "torso_joint"])
+        saved.plot(output / "motion.png", [f"{name}_joint" for name in SHOWN])
         methods.draw(measured, output / "methods.png")
         files += [str(output / "motion.png"), str(output / "methods.png")]
     except (sarrus.errors.MissingDependencyError, ImportError) as error:
@@ -114,13 +115,15 @@ def compare(console: Console, measured: list[methods.Measured]) -> None:
             str(m.rows),
             count,
             f"{m.us:.2f}",
-            f"{m.us / best:.1f}x",
+            f"{m.slower:.1f}x",
             f"{m.difference:.0e}" if m.difference else "-",
             style=style,
         )
     console.print(f"[bold]3  all methods[/bold] on {methods.BATCH} states of that motion, one core, same accelerations")
     console.print(table)
-    if not any(m.operations is None for m in measured):
+    if any(m.operations is None for m in measured):
+        console.print("  pin: Pinocchio, from the same declared data")
+    else:
         console.print("  Pinocchio is not installed, and not compared (pip install pin)")
     console.print()
 

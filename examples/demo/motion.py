@@ -9,7 +9,7 @@ import numpy as np
 import sarrus
 
 DT, SECONDS = 1e-3, 10.0
-KP, KD = 900.0, 45.0  # Nm/rad, Nms/rad, at every motor
+LEGS, ARMS = (900.0, 45.0), (80.0, 3.0)  # PD gains of motors: Nm/rad, Nms/rad
 STABILIZATION = 0.02  # seconds, Baumgarte's
 _KEYS = 101  # configurations of the motion that are solved for; linear between them
 
@@ -48,7 +48,12 @@ def targets(robot: sarrus.Model) -> np.ndarray:
 
 def simulation(robots: Robots, wanted: np.ndarray, duration: float, **more: Any) -> sarrus.Trajectory:
     """The motion under PD control, loops embedded, contacts by lcaba."""
-    control = sarrus.pd(KP * robots.motors, KD * robots.motors, wanted)
+    of_arms = np.zeros(robots.rows.nv)
+    for side in ("left", "right"):
+        for part in ("shoulder", "upper_arm", "forearm"):
+            of_arms[robots.rows.layout.v_of(f"{side}_{part}_joint")] = 1.0
+    kp, kd = (robots.motors * (legs + of_arms * (arms - legs)) for legs, arms in zip(LEGS, ARMS, strict=True))
+    control = sarrus.pd(kp, kd, wanted)
     return sarrus.simulate(
         robots.embedded, wanted[0], controller=control, duration=duration, dt=DT, method="lcaba",
         stabilization=STABILIZATION, project_every=None, **more,

@@ -38,7 +38,7 @@ def pinocchio_methods(robot: sarrus.Model, arrays: list[np.ndarray]) -> dict[str
     def dense() -> np.ndarray:
         return np.array([pin.constraintDynamics(model, data, *state, rows, datas, two).copy() for state in states])
 
-    found = {"Pinocchio constraintDynamics": Peer(dense, dense)}
+    found = {"pin constraintDynamics": Peer(dense, dense)}
     if hasattr(pin, "lcaba"):
         soft = pin.ProximalSettings(1e-8, 1e-4, 20)
 
@@ -50,7 +50,7 @@ def pinocchio_methods(robot: sarrus.Model, arrays: list[np.ndarray]) -> dict[str
         # With a `Data` that has seen another state, lcaba of Pinocchio 4.1 is off by 1e-3 or so. It is checked with
         # new ones, and timed without making them.
         kept = ordered()
-        found["Pinocchio lcaba"] = Peer(
+        found["pin lcaba"] = Peer(
             lambda: np.array([pin.lcaba(model, ordered(), *state, rows, datas, soft).copy() for state in states]),
             lambda: [pin.lcaba(model, kept, *state, rows, datas, soft) for state in states],
         )

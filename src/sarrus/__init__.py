@@ -86,6 +86,7 @@ from sarrus.simulation.assemble import AssembleResult, assemble
 from sarrus.simulation.controllers import controller, pd
 from sarrus.simulation.joint_forces import JointForces
 from sarrus.simulation.random_states import random_state
+from sarrus.simulation.recording import Recorder
 from sarrus.simulation.simulate import rollout, simulate
 from sarrus.simulation.trajectory import Trajectory
 
@@ -156,6 +157,7 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "OpCount",
+    "Recorder",
     "Tendon",
     "Trajectory",
     "aba",

@@ -14,7 +14,7 @@ import sarrus
 from sarrus import zoo
 from sarrus.algorithms.references import BIBTEX
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.model.state import random_state
+from sarrus.simulation.random_states import random_state
 from tests.algorithms.embedded_cases import state_of
 from tests.mechanisms import relative_error
 from tests.oracles import loops
@@ -120,7 +120,7 @@ def test_project_closes_embedded_constraints():
 
 
 def test_random_states_are_on_embedded_constraints():
-    q, v = random_state(EMBEDDED, 0, batch=2)
+    q, v = sarrus.random_state(EMBEDDED, 0, batch=2)
     found = sarrus.closure(EMBEDDED, q, v)
     assert np.abs(found.position).max() < 1e-8
     assert np.abs(found.velocity).max() < 1e-8

@@ -98,6 +98,17 @@ def test_quadratic_convergence_close_by():
     assert sarrus.project(model, q).iterations <= 2.0
 
 
+def test_a_linkage_keeps_the_motion_that_only_it_has():
+    """Over-constrained: a row that is redundant but for rounding must not hold the Sarrus linkage's one motion."""
+    model = zoo.sarrus_linkage()
+    q = sarrus.project(model, *near_home(model)).q
+    free = np.linalg.svd(sarrus.closure(model, q).jacobian)[2][4]
+    for open_by in (0.0, 1e-13, 1e-8):
+        near = q + open_by * np.random.default_rng(0).normal(size=model.nv)
+        found = sarrus.project(model, near, 2.0 * free, max_iterations=0)
+        assert np.abs(found.v - 2.0 * free).max() < 1e-5
+
+
 def test_held_joints_do_not_move():
     model = zoo.five_bar()
     q, v = near_home(model)

@@ -55,6 +55,22 @@ def test_info_says_which_methods_refuse_loops():
     assert "not for this robot" in text
 
 
+def test_info_lists_actuators(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        """<robot name="arm"><link name="base"/>
+          <link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+          <joint name="j" type="continuous"><parent link="base"/><child link="a"/></joint>
+          <transmission name="t"><joint name="j"/>
+            <actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator></transmission></robot>"""
+    )
+    assert "actuators" in run("info", str(path))
+    assert json.loads(run("info", str(path), "--json"))["actuators"] == [
+        {"name": "m", "joints": {"j": 1.0}, "kind": "motor", "gear": 50.0, "control_range": [None, None],
+         "force_range": [None, None]},
+    ]  # fmt: skip
+
+
 def test_info_as_json():
     found = json.loads(run("info", "zoo:four_bar", "--json"))
     assert (found["nb"], found["nv"]) == (3, 3)

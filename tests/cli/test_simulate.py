@@ -177,6 +177,10 @@ def test_states_that_diverge_are_told_in_words_and_by_exit_code_1():
         (["zoo:chain:2", "--controller", "CONTROLLERS:of_two"], "2 arguments"),
         (["zoo:chain:2", "--controller", "CONTROLLERS:not_finite"], "not finite"),
         (["zoo:chain:2", "--save", "trajectory.txt"], ".npz"),
+        (["zoo:chain:2", "--plot", "picture.foo"], ".png"),
+        (["zoo:chain:2", "--duration", "1e9"], "--every"),
+        (["zoo:biped:perhaps"], "neither True nor False"),
+        (["zoo:chain:two"], "not a number"),
         (["zoo:chain:2", "--resume", "--save", "a.npz"], "--save DIRECTORY"),
         (["zoo:chain:2", "--save", "no/such/directory/a.npz"], "no directory"),
     ],
@@ -186,6 +190,18 @@ def test_what_is_wrong_is_said_before_anything_is_computed(controllers, argument
     result = CliRunner().invoke(command_line.app, ["simulate", *given])
     assert isinstance(result.exception, SarrusError)  # `main` makes it a line and exit code 2
     assert words in str(result.exception)
+
+
+@pytest.mark.parametrize(("option", "package"), [(["--view"], "viser"), (["--plot", "a.png"], "matplotlib")])
+def test_a_missing_extra_is_said_before_anything_is_computed(monkeypatch, option, package):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    result = CliRunner().invoke(command_line.app, ["simulate", "zoo:chain:2", *option])
+    assert isinstance(result.exception, SarrusError)
+    assert f"this needs {package}: pip install" in str(result.exception)
+
+
+def test_words_of_the_zoo_need_no_quotes():
+    assert "tree_of_four_bar_1_2_floating" in run("zoo:tree_of:four_bar:1:2", "-d", "0.01")
 
 
 def test_ctrl_c_keeps_what_was_computed(tmp_path, controllers):

@@ -146,7 +146,10 @@ def test_unnamed_things_get_free_names():
         ({"content": "<site/>"}, "1 sites without a name: not represented"),
         ({"content": '<geom size="1"/><camera/><light/>'}, "1 geoms of moving bodies (their inertia is kept)"),
         ({"content": "<camera/>"}, "1 cameras: not represented"),
-        ({"after": '<actuator><muscle joint="j"/></actuator>'}, "1 actuators with activation dynamics (muscle)"),
+        (
+            {"after": '<actuator><muscle joint="j" lengthrange="-1 1"/></actuator>'},
+            "1 actuators with activation dynamics (muscle)",
+        ),
         ({"after": '<sensor><jointpos joint="j"/></sensor>'}, "1 sensors: not represented"),
         ({"option": '<option density="1"/>'}, "a fluid (density, viscosity)"),
         ({"after": '<tendon><spatial><site site="s"/><site site="t"/></spatial></tendon>'}, "1 spatial tendons"),

@@ -140,6 +140,19 @@ def test_actuated_joints_come_first():
         assert independent_joints(sarrus.embed(builder.build())) == (f"{driven}_joint",)
 
 
+@pytest.mark.parametrize("make", [zoo.hand_cube, zoo.two_hands_cube])
+def test_home_is_not_singular(make):
+    """What is chosen at one configuration determines the dependent velocities at the others, home included."""
+    model = make()
+    embedded = sarrus.embed(model)
+    for cluster in embedded.embedding.clusters:
+        column = {v: k for k, v in enumerate(sorted(cluster.independent + cluster.dependent))}
+        for q in embedded.embedding.samples:
+            K = rows_of_cluster(model, cluster, q)[:, [column[v] for v in cluster.dependent]]
+            sigma = np.linalg.svd(K / np.linalg.norm(K, axis=0), compute_uv=False)
+            assert sigma[len(cluster.dependent) - 1] > 1e-2 * sigma[0]
+
+
 def test_a_configuration_to_choose_from():
     model = zoo.four_bar()
     other = sarrus.expand(sarrus.embed(model), np.array([0.3])).q

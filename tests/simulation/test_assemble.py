@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+import yaml
 
 import sarrus
 from sarrus import zoo
@@ -116,3 +119,18 @@ def test_cassie_bends_its_knees():
     found = sarrus.assemble(model, {"left-knee": -1.5, "right-knee": -1.2})
     assert found.in_words() == ["assembled"]
     assert closure_error(model, found.q) < 1e-10
+
+
+def test_a_kangaroo_needs_its_ball_joints(tmp_path):
+    """Its YAML leaves joints called `spherical` as hinges, with which the loops cannot close; the report says so."""
+    folder = shared_file("parallel_robots/kangaroo_like_2legs")
+    path = folder / "robot.urdf"
+    assert any(
+        "called spherical" in line for line in sarrus.load_urdf(path, extended=folder / "robot.yaml").import_report
+    )
+    content = yaml.safe_load((folder / "robot.yaml").read_text())
+    named = re.findall(r'<joint name="([^"]*spherical[^"]*)" type="revolute"', path.read_text())
+    content |= {"joint_name": named, "joint_type": ["SPHERICAL"] * len(named)}
+    (tmp_path / "robot.yaml").write_text(yaml.safe_dump(content))
+    model = sarrus.load_urdf(path, extended=tmp_path / "robot.yaml")
+    assert sarrus.project(model, sarrus.neutral(model)).error < 1e-12

@@ -96,6 +96,40 @@ def test_torques_are_cut_at_the_effort_limit():
     assert np.abs(free.tau).max() > 100.0
 
 
+class TestNeuralNetwork:
+    """A policy of two layers of tanh, as numbers in Python and as an expression that is compiled into the step."""
+
+    rng = np.random.default_rng(5)
+    W1, W2, W3 = rng.normal(size=(16, 4)), rng.normal(size=(16, 16)) / 4.0, rng.normal(size=(2, 16))
+    b1, b2 = rng.normal(size=16), rng.normal(size=16)
+
+    def in_python(self, t, q, v):
+        hidden = np.tanh(self.W2 @ np.tanh(self.W1 @ np.concatenate([q, v]) + self.b1) + self.b2)
+        return self.W3 @ hidden - 0.5 * np.tanh(v / 0.01)  # with friction, smoothed
+
+    def compiled(self):
+        q, v = ca.MX.sym("q", 2), ca.MX.sym("v", 2)
+        hidden = ca.tanh(ca.mtimes(self.W1, ca.vertcat(q, v)) + self.b1)
+        hidden = ca.tanh(ca.mtimes(self.W2, hidden) + self.b2)
+        return sarrus.controller(ca.Function("pi", [q, v], [ca.mtimes(self.W3, hidden) - 0.5 * ca.tanh(v / 0.01)]))
+
+    def test_compiled_equals_python(self):
+        first, second = (
+            sarrus.simulate(MODEL, [0.3, -0.2], controller=c, duration=0.3, integrator="semi_implicit_euler")
+            for c in (self.in_python, self.compiled())
+        )
+        assert np.abs(first.tau).max() > 1.0
+        for name in ("q", "v", "tau"):
+            np.testing.assert_allclose(getattr(second, name), getattr(first, name), rtol=1e-12, atol=1e-12)
+
+    def test_a_rollout_of_many_is_each_of_them(self):
+        starts = self.rng.uniform(-1.0, 1.0, (13, 2))
+        many = sarrus.rollout(MODEL, starts, steps=50, controller=self.compiled())
+        for k in (0, 7, 12):
+            alone = sarrus.rollout(MODEL, starts[k : k + 1], steps=50, controller=self.compiled())
+            assert np.array_equal(alone.q[0], many.q[k])
+
+
 class TestCasadiExpressions:
     x = ca.SX.sym("x", 3)
     values = np.array([0.7, -1.3, 2.0])
@@ -124,11 +158,9 @@ class TestCasadiExpressions:
         np.testing.assert_allclose(evaluate(f, [self.values])[0], np.array(f(self.values)).ravel(), rtol=1e-14)
 
     def test_what_cannot_be_compiled_is_named(self):
-        f = ca.Function("f", [self.x], [ca.exp(self.x[0])])
-        with pytest.raises(UnsupportedError, match=r"OP_EXP cannot be compiled\. Valid: .*sin"):
+        f = ca.Function("f", [self.x], [ca.erf(self.x[0])])
+        with pytest.raises(UnsupportedError, match=r"OP_ERF cannot be compiled\. Valid: .*sin"):
             evaluate(f, [self.values])
-        with pytest.raises(UnsupportedError, match=r"power of 0\.3"):
-            evaluate(ca.Function("f", [self.x], [self.x[0] ** 0.3]), [self.values])
 
 
 class TestBadControllers:

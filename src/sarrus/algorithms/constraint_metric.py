@@ -22,8 +22,8 @@ from sarrus.spatial.stages import stage
 
 ANGLES = Measure(gap_condition, link_gap)  # not sines: half a turn is not closed
 _LIGHTEST = 1e-9  # of the mean inertia: what a joint that moves none is taken to have
-_NO_ROW = 1e-20  # of the mean of J M^-1 J^T: a row that is zero but for rounding
-_RANK_DAMPING = 1e-10  # of J M^-1 J^T, for velocities: the square of the angle below which rows count as dependent
+_TINY = 1e-30  # no division by zero
+_DEPENDENT = 1e-10  # the square of the angle below which rows count as dependent
 
 
 class Linearized(NamedTuple):
@@ -74,12 +74,15 @@ def linearized(model: Model, q: Array, held: Array | None = None) -> Linearized:
 def without_opening(rows: Linearized, v: Array) -> Array:
     """v less what would open the constraints.
 
-    Rows that are redundant where loops are closed are only almost so close by. Without damping they would hold the
-    mechanism's own motion (the Sarrus linkage); the second and third pass take back what it does to the others.
+    Rows that vanish, or are redundant, where loops are closed are only almost so close by. Without damping they would
+    hold the mechanism's own motion (the Sarrus linkage). It is relative to what a row of J of usual length would have;
+    the second and third pass take back what it does to such rows.
     """
     with stage("velocity"):
         A, n = rows.A.copy(), range(len(rows.A))
-        A[n, n] = A.diagonal() * (1.0 + _RANK_DAMPING) + _NO_ROW * _mean(A)
+        squares = vector(*(row @ row for row in rows.J))  # length of the rows
+        usual = sum(squares, 0.0) * (1.0 / max(len(A), 1))
+        A[n, n] = A.diagonal() * (1.0 + _DEPENDENT * usual / (squares + _TINY))
         factor = ldl_semidefinite(A)
         for _ in range(3):
             v = v - rows.motion(ldl_solve(factor, rows.J @ v))

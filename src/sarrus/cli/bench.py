@@ -41,6 +41,11 @@ def bench(
     """Microseconds per state: single calls and batches, one and all threads, float32, and peers where they are
     installed.
 
+    For example:
+
+        [bold]sarrus bench example:go1 --floating-base[/bold]
+        [bold]sarrus bench zoo:stewart --method lcaba --json[/bold]
+
     Every contestant is validated first; all are timed in one run, interleaved, and ratios are medians within rounds.
     """
     console = Console()

@@ -39,6 +39,11 @@ def check(
 ) -> None:
     """Closure error, rank, redundant and conflicting constraints by name, mobility, conditioning, suggested mu.
 
+    For example:
+
+        [bold]sarrus check zoo:sarrus_linkage[/bold]                 a redundant row, and it moves
+        [bold]sarrus check robot.urdf --extended robot.yaml[/bold]   loops of example-parallel-robots
+
     Where loops are open at the given configuration, a near one is searched at which they are closed. Exit code 1: there
     is none, or constraints contradict each other. Redundant rows are no fault.
     """

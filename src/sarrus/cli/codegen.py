@@ -26,6 +26,10 @@ def codegen(
 ) -> None:
     """Write one dependency-free C99 file and its header: the algorithm, unrolled for this robot.
 
+    For example:
+
+        [bold]sarrus codegen zoo:biped --method lcaba -o generated[/bold]
+
     Compile it with any C compiler and link with -lm; the header documents the function.
     """
     model = robot_for(robot, floating_base, method)

@@ -12,6 +12,7 @@ import numpy as np
 from sarrus.algorithms.crba import crba
 from sarrus.eager import eager
 from sarrus.errors import SarrusError, StateError, UnsupportedError, unknown_name
+from sarrus.model.actuators import actuated_joints
 from sarrus.model.model import Model
 from sarrus.simulation.controllers import AbstractController, controller, pd
 from sarrus.spatial.arrays import Array
@@ -38,14 +39,14 @@ def controller_from(text: str, model: Model, q0: Array, kp: float | None, kd: fl
 
 
 def driven(model: Model) -> Array:
-    """(nv,) 1 where a motor is: at joints with an effort limit, else at those that are called independent, else at
-    all but free ones."""
-    found = np.zeros((3, model.nv))
+    """(nv,) 1 where a motor is: at joints with actuators, else with an effort limit, else at those that are called
+    independent, else at all but free ones."""
+    motors = actuated_joints(model.actuators)
+    found = np.zeros((4, model.nv))
     for body, at in zip(model.bodies, model.layout.v, strict=True):
         if body.joint.type.name != "free":
-            found[:, at] = [
-                [float(np.isfinite(body.joint.effort_limit).any())], [float(body.joint.independent is True)], [1.0]
-            ]  # fmt: skip
+            limited, independent = np.isfinite(body.joint.effort_limit).any(), body.joint.independent is True
+            found[:, at] = np.array([[body.joint.name in motors], [limited], [independent], [True]], float)
     return next((x for x in found if x.any()), found[-1])
 
 

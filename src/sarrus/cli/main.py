@@ -85,7 +85,7 @@ def main() -> None:
     """Run the command line; errors of the user's input are one line and exit code 2."""
     try:
         app()
-    except SarrusError as error:
+    except (SarrusError, OSError) as error:  # the latter: files that cannot be written
         Console(stderr=True).print(f"[bold red]error:[/bold red] {type(error).__name__}:", end=" ")
         Console(stderr=True, markup=False, highlight=False, soft_wrap=True).print(str(error))
         sys.exit(2)

@@ -42,9 +42,28 @@ def _from_zoo(text: str) -> Model:
         raise unknown_name("zoo mechanism", name, ZOO)
     usage = f"zoo:{name} takes {inspect.signature(ZOO[name])}, separated by colons"
     try:
-        values = [ast.literal_eval(argument) for argument in arguments]
+        parameters = list(inspect.signature(ZOO[name]).parameters.values())
+        values = [
+            _value(argument, str(parameters[k].annotation) if k < len(parameters) else "")
+            for k, argument in enumerate(arguments)
+        ]
         return ZOO[name](*values)
     except SarrusError:
         raise
     except (ValueError, SyntaxError, TypeError) as error:
         raise ImportFileError(f"{usage}: {error}") from None
+
+
+def _value(text: str, kind: str) -> object:
+    """An argument as its annotation says: words need no quotes."""
+    if kind == "str":
+        return text.strip("'\"")
+    if kind == "bool":
+        known = {"true": True, "false": False, "1": True, "0": False}
+        if text.lower() not in known:
+            raise ValueError(f"{text!r} is neither True nor False")
+        return known[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise ValueError(f"{text!r} is not a number") from None

@@ -31,6 +31,8 @@ from sarrus.simulation.trajectory_files import SUFFIXES
 from sarrus.spatial.arrays import Array
 
 NOT_CONVERGED, INTERRUPTED = 1, 130  # exit codes
+_MOST_BYTES = 4e9  # of a trajectory in memory
+_PICTURES = (".png", ".pdf", ".svg")
 _BATCH_RECORDS = 100  # states of each robot of a batch that are kept, unless --every says otherwise
 
 
@@ -162,6 +164,7 @@ class Run:
         if not (np.isfinite(duration) and duration >= 0.0 and np.isfinite(self.dt) and self.dt > 0.0):
             raise StateError(f"--duration {duration:g}, --dt {self.dt:g}: expected positive numbers of seconds")
         steps = round(duration / self.dt)
+        self._check_memory(steps)
         ticks: list[tuple[int, float]] = []
 
         def tick(done: int, total: int) -> None:
@@ -196,6 +199,16 @@ class Run:
             self.seconds = (end - start) * last / (last - first)
         return trajectory
 
+    def _check_memory(self, steps: int) -> None:
+        m, robots = self.model, len(self.q0) if self.q0.ndim == 2 else 1
+        every = self.every or (max(1, steps // _BATCH_RECORDS) if self.q0.ndim == 2 else 1)
+        size = 8 * robots * (steps // every + 1) * (m.nq + 3 * m.nv + 2 * m.n_rows + 3)
+        if self.streamed is None and size > _MOST_BYTES:
+            raise StateError(
+                f"{steps:,} steps of {robots:,} robots would fill {size / 1e9:.3g} GB. Record fewer with --every K, or "
+                "stream them to a directory with --save DIRECTORY"
+            )
+
 
 def initial_state(model: Model, wanted: str, batch: int | None, seed: int) -> tuple[Array, Array]:
     """Where it starts: at rest, or in a random state; loops closed."""
@@ -222,6 +235,8 @@ def _check_outputs(save: Path | None, resume: bool, plot: Path | None, view: boo
         raise StateError(
             f"--save {save}: a trajectory's file ends with {' or '.join(SUFFIXES)}, a directory with nothing"
         )
+    if plot is not None and plot.suffix not in _PICTURES:
+        raise StateError(f"--plot {plot}: a picture's file ends with {', '.join(_PICTURES)}")
     if resume and (save is None or save.suffix != ""):
         raise StateError("--resume goes on with a directory: give it as --save DIRECTORY")
     for wanted, package, extra in ((plot is not None, "matplotlib", "plots"), (view, "viser", "viewer")):

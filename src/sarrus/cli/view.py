@@ -40,6 +40,11 @@ def view(
 ) -> None:
     """Look at a robot in the browser: its shapes, joints that move with their loops closed, forces, trajectories.
 
+    For example:
+
+        [bold]sarrus view cassie.xml[/bold]
+        [bold]sarrus view zoo:biped:True --trajectory demo_output/biped.npz[/bold]
+
     Where a file brings no shapes, or their meshes are not there, capsules are drawn from the kinematics. Ctrl-C ends
     it.
     Needs viser: pip install "sarrus\\[viewer]"

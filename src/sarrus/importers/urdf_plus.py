@@ -115,8 +115,8 @@ class Extension:
         called = [name for name in body_of if "spherical" in name and name not in self.joint_types]
         if called and not self.joint_types:
             builder.report(
-                f"{len(called)} joints are called spherical ({', '.join(called[:3])}, ...), but {Path(self.name).name} gives "
-                f"no joint_name and joint_type: they stay what the URDF says, and loops through them may not close"
+                f"{len(called)} joints are called spherical ({', '.join(called[:3])}, ...), but {Path(self.name).name} "
+                f"has no joint_name and joint_type: they stay what the URDF says, and loops through them may not close"
             )
         if self.motors:
             builder.report(f"{len(self.motors)} joints have motors ({', '.join(self.motors)}): not represented")

@@ -106,7 +106,7 @@ def _damping(actuator: Actuator) -> float:
 
 def _moment(actuator: Actuator) -> float:
     """0 for an actuator that no implicit integration knows."""
-    if len(actuator.joints) > 1 or actuator.has_force_range:
+    if len(actuator.joints) != 1 or actuator.has_force_range:
         return 0.0
     return actuator.gear * actuator.joints[0][1]
 

@@ -79,8 +79,7 @@ def assemble(
         status[k] = 1.0 if error[k] <= CLOSED else 2.0
     if strict and (status == 2.0).any():
         raise _impossible(closing, known or {}, q, error, status)
-    outside = outside_limits(model, q).any(axis=0)
-    names = tuple(name for name, out in zip(model.joint_names, outside, strict=True) if out)
+    names = tuple(model.joint_names[k] for k in np.flatnonzero(outside_limits(model, q).any(axis=0)))
     return AssembleResult(q[0], error[0], status[0], names) if single else AssembleResult(q, error, status, names)
 
 
@@ -139,25 +138,27 @@ def _followed(close: Projector, start: Array, wanted: Array, held: Array) -> tup
 
 def _walk(close: Projector, start: Array, wanted: Array, held: Array, step: float) -> tuple[Array, Array]:
     """In steps of at most that size. The others first go on as they did."""
-    model = close.model
+    model, rng = close.model, np.random.default_rng(0)
     way = difference(model, start, wanted) * held
     count = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / step)))
     q, last, error = np.array(start), np.zeros_like(way), np.zeros(len(start))
     for k in range(1, count + 1):
         on = np.flatnonzero(error <= CLOSED)
-        if not len(on):
-            break
-        ahead = _moved(model, q[on], last[on], 1.0 - held, q[on])
-        ahead = _moved(model, start[on], way[on] * (k / count), held, ahead)
-        if k == count:  # there to the last bit
-            for s, t in zip(model.layout.q, model.layout.v, strict=True):
-                ahead[:, s] = wanted[on][:, s] if held[t].any() else ahead[:, s]
-        result = close(ahead, held=held)
-        moved = difference(model, q[on], result.q)
-        far = np.abs(moved).max(axis=-1, initial=0.0) > max(_FARTHEST, 4.0 * step)
-        error[on] = np.where(far, np.inf, result.error)
-        kept = error[on] <= CLOSED
-        q[on[kept]], last[on[kept]] = result.q[kept], moved[kept]
+        for nudge in (0.0, step, 4.0 * step):  # where loops are singular nothing tells where to go
+            if not len(on):
+                break
+            ahead = _moved(model, q[on], last[on] + nudge * rng.normal(size=way[on].shape), 1.0 - held, q[on])
+            ahead = _moved(model, start[on], way[on] * (k / count), held, ahead)
+            if k == count:  # there to the last bit
+                for s, t in zip(model.layout.q, model.layout.v, strict=True):
+                    ahead[:, s] = wanted[on][:, s] if held[t].any() else ahead[:, s]
+            result = close(ahead, held=held)
+            moved = difference(model, q[on], result.q)
+            far = np.abs(moved).max(axis=-1, initial=0.0) > max(_FARTHEST, 4.0 * step)
+            error[on] = np.where(far, np.inf, result.error)
+            kept = error[on] <= CLOSED
+            q[on[kept]], last[on[kept]] = result.q[kept], moved[kept]
+            on = on[~kept]
     return q, error
 
 

@@ -13,7 +13,7 @@ from sarrus.simulation.worst import worst_constraint
 from sarrus.spatial.arrays import Array
 
 _STILL = 1e-9  # rate at which a loop may open, relative to velocities; singular configurations leave more
-_ROUNDS = 4  # of going back into the joints' limits, then closing the loops again
+_ROUNDS = 8  # of going back into the joints' limits, then closing the loops again
 
 
 def random_state(
@@ -46,7 +46,7 @@ def random_state(
         if error[best] < smallest:
             smallest, nearest = float(error[best]), found[best]
         result = finish(found, v[pending])
-        fits = ~outside_limits(model, result.q).any(axis=-1)
+        fits = np.logical_not(outside_limits(model, result.q).any(axis=-1))
         good = (result.error <= CLOSED) & (result.opening <= _STILL * (1.0 + np.abs(v[pending]).max(axis=-1)))
         taken = good & (fits | ~closed[pending])
         q[pending[taken]], v[pending[taken]] = result.q[taken], result.v[taken]
@@ -72,7 +72,7 @@ def seeds(model: Model, rng: np.random.Generator, count: int) -> Array:
 
 
 def closed_within_limits(close: Projector, q: Array, held: Array | None = None) -> tuple[Array, Array]:
-    """Project. Joints that are then outside their limits are put there and held, and the others projected again.
+    """Project. Joints that are then farthest outside their limits are put there and held, and the others projected again.
 
     Returns configurations and errors; where loops do not close within limits, they are closed outside.
     """
@@ -80,15 +80,18 @@ def closed_within_limits(close: Projector, q: Array, held: Array | None = None) 
     lower, upper = limits(model)
     result = close(q, held=held)
     q, error = np.array(result.q), np.array(result.error)
-    stuck = np.array(np.broadcast_to(np.zeros(model.nv) if held is None else held, (len(q), model.nv)))
+    known = np.broadcast_to(np.zeros(model.nv) if held is None else held, (len(q), model.nv))
+    stuck = np.array(known)
     for _ in range(_ROUNDS):
-        outside = outside_limits(model, q)
-        again = np.flatnonzero((error <= CLOSED) & outside.any(axis=-1))
+        beyond = np.maximum(np.maximum(lower - q, q - upper), 0.0)
+        again = np.flatnonzero((error <= CLOSED) & outside_limits(model, q).any(axis=-1))
         if not len(again):
             break
-        for i, s in enumerate(model.layout.v):
-            stuck[outside[:, i], s] = 1.0
+        far = beyond > 0.5 * beyond.max(axis=-1, keepdims=True)
+        for s, t in zip(model.layout.q, model.layout.v, strict=True):
+            stuck[far[:, s].any(axis=-1), t] = 1.0
         result = close(np.clip(q[again], lower, upper), held=stuck[again])
         closed = result.error <= CLOSED
         q[again[closed]], error[again[closed]] = result.q[closed], result.error[closed]
+        stuck[again[~closed]] = known[again[~closed]]  # too many: begin anew
     return q, error

@@ -92,16 +92,16 @@ class Trajectory:
         self.time: Array = np.asarray(time, dtype=float)
         if self.time.ndim != 1:
             raise StateError(f"time: expected shape (T,), got {self.time.shape}")
-        self.q: Array = np.asarray(q)
-        if self.q.ndim not in (2, 3):
-            raise StateError(f"q: expected shape (T, {model.nq}) or (B, T, {model.nq}), got {self.q.shape}")
-        lead = (*self.q.shape[:-2], len(self.time))
-        given = {"q": q, "v": v, "tau": tau, "qdd": qdd, "forces": forces, "residual": residual,
-                 "iterations": iterations, "status": status}  # fmt: skip
-        checked = {name: None if x is None else _checked(model, name, x, lead) for name, x in given.items()}
-        self.q, self.v = checked["q"], checked["v"]  # type: ignore[assignment]
+        shape = np.shape(q)
+        if len(shape) not in (2, 3):
+            raise StateError(f"q: expected shape (T, {model.nq}) or (B, T, {model.nq}), got {shape}")
+        lead = (*shape[:-2], len(self.time))
+        self.q: Array = _checked(model, "q", q, lead)
+        self.v: Array = _checked(model, "v", v, lead)
+        others = {"tau": tau, "qdd": qdd, "forces": forces, "residual": residual, "iterations": iterations,
+                  "status": status}  # fmt: skip
         self.tau, self.qdd, self.forces, self.residual, self.iterations, self.status = (
-            checked[name] for name in list(FIELDS)[2:]
+            None if x is None else _checked(model, name, x, lead) for name, x in others.items()
         )
 
     # --- parts ---------------------------------------------------------------------------------------------
@@ -249,14 +249,14 @@ class Trajectory:
 
     @property
     def drift(self) -> Drift:
-        energy, total = self.energy, self.energy.total
+        energy, momentum = self.energy, self.momentum
         turned_over = energy.kinetic.max(-1) + np.ptp(energy.potential + energy.elastic, axis=-1)
-        changes = [np.abs(x - x[..., :1]).max(-1) for x in (total,)]
-        moved = [
-            np.linalg.norm(x - x[..., :1, :], axis=-1).max(-1) for x in (self.momentum.linear, self.momentum.angular)
-        ]
-        relative = changes[0] / np.where(turned_over > 0.0, turned_over, 1.0)
-        return Drift(relative, *moved, self.closure_error.max(-1))
+        changed = np.abs(energy.total - energy.total[..., :1]).max(-1)
+        linear, angular = (
+            np.linalg.norm(x - x[..., :1, :], axis=-1).max(-1) for x in (momentum.linear, momentum.angular)
+        )
+        relative = changed / np.where(turned_over > 0.0, turned_over, 1.0)
+        return Drift(relative, linear, angular, self.closure_error.max(-1))
 
     # --- files and pictures -----------------------------------------------------------------------------------
 
