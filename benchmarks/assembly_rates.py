@@ -3,7 +3,8 @@
     python -m benchmarks.assembly_rates            # 1,000 seeds each
     python -m benchmarks.assembly_rates 100 cassie four_bar
 
-project: random configurations, every joint anywhere within its limits. assemble: the robot's own freedoms (a set of
+project: random configurations, every joint anywhere within its limits; "within limits": where it can be closed there,
+too, as `random_state` does. assemble: the robot's own freedoms (a set of
 joints that determines the others) at the values that they have in an assembly that exists, from the pose in the file.
 Closed means that no error exceeds 1e-10 m or rad; the rest said "not found" (anything else stops the benchmark).
 """
@@ -24,7 +25,7 @@ import sarrus
 from benchmarks.robots import shared_directory
 from sarrus.model.state import outside_limits, starting_configuration
 from sarrus.simulation.projection import CLOSED, Projector, of_positions
-from sarrus.simulation.random_states import seeds
+from sarrus.simulation.random_states import closed_within_limits, seeds
 
 ZOO: dict[str, Callable[[], sarrus.Model]] = {
     "four_bar": sarrus.zoo.four_bar,
@@ -108,7 +109,8 @@ def row(name: str, model: sarrus.Model, count: int) -> str:
     closed = found.error <= CLOSED
     if not np.isfinite(found.q).all() or (~closed & (found.status == 0)).any():
         raise SystemExit(f"{name}: a state that is neither closed nor said not to be found")
-    inside = closed & ~outside_limits(model, found.q).any(axis=-1)
+    within, error = closed_within_limits(close, start)
+    inside = (error <= CLOSED) & ~outside_limits(model, within).any(axis=-1)
     try:
         q, v = sarrus.random_state(model, rng, count)
     except sarrus.errors.AssemblyError as error:

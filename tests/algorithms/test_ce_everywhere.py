@@ -14,7 +14,6 @@ import sarrus
 from sarrus import zoo
 from sarrus.algorithms.references import BIBTEX
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.simulation.random_states import random_state
 from tests.algorithms.embedded_cases import state_of
 from tests.mechanisms import relative_error
 from tests.oracles import loops

@@ -169,8 +169,7 @@ def test_bad_files_and_shapes_in_words(tmp_path):
         _ = bare[:0].final
 
 
-@pytest.mark.parametrize("make", [zoo.four_bar, zoo.stewart, lambda: zoo.chain(12)])
-@pytest.mark.parametrize("batch", [None, 2])
+@pytest.mark.parametrize(("make", "batch"), [(zoo.four_bar, 2), (zoo.stewart, None), (lambda: zoo.chain(12), None)])
 def test_plots(tmp_path, make, batch):
     pytest.importorskip("matplotlib")
     x = swinging(30, batch, make())

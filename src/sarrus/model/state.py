@@ -88,7 +88,7 @@ def neutral(model: Model) -> Array:
 
 
 def limits(model: Model) -> tuple[Array, Array]:
-    """Of every element of q; infinite where there is none. Files that say lower = upper = 0 mean that they do not know."""
+    """Of every element of q; infinite where there is none, and where a file says lower = upper: it does not know."""
     if not model.nq:
         return np.zeros(0), np.zeros(0)
     lower, upper = (np.concatenate([getattr(b.joint, side) for b in model.bodies]) for side in ("lower", "upper"))

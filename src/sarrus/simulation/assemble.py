@@ -99,7 +99,7 @@ def _wanted(model: Model, known: Mapping[str, Any], reference: Array) -> tuple[A
             raise StateError(f"known: joint {name!r} has {n} coordinates, got an array of shape {np.shape(value)}")
         if not np.isfinite(x).all():
             raise StateError(f"known: joint {name!r} is wanted at {value}: every number must be finite")
-        beyond = (x < lower[s] - 1e-9) | (x > upper[s] + 1e-9)
+        beyond = (x < lower[s] - 1e-6) | (x > upper[s] + 1e-6)
         if beyond.any():
             raise StateError(
                 f"known: joint {name!r} is wanted at {x[beyond][0]:.6g}, outside its limits "

@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.errors import AssemblyError
 from sarrus.model import state as model_state
 from sarrus.model.model import Model
-from sarrus.model.state import limits, outside_limits
+from sarrus.model.state import difference, integrate, limits, outside_limits, starting_configuration
 from sarrus.simulation.projection import CLOSED, Projector, of_positions
 from sarrus.simulation.worst import worst_constraint
 from sarrus.spatial.arrays import Array
@@ -17,7 +17,7 @@ _ROUNDS = 8  # of going back into the joints' limits, then closing the loops aga
 
 
 def random_state(
-    model: Model, rng: np.random.Generator | int | None = None, batch: int | None = None, attempts: int = 20
+    model: Model, rng: np.random.Generator | int | None = None, batch: int | None = None, attempts: int = 30
 ) -> tuple[Array, Array]:
     """(q, v): a random configuration and velocity on the constraints; with `batch`, arrays (batch, n).
 
@@ -25,7 +25,8 @@ def random_state(
     lengths in [-1, 1] where there are none), rotations uniform, v standard normal. With them, such states are
     projected (`sarrus.project`): loops are closed and do not open, by preference within the joints' limits.
 
-    attempts  how often to begin anew where a loop does not close; then it is an AssemblyError
+    attempts  how often to begin anew where a loop does not close, the second half of them between a random
+              configuration and the pose in the file; then it is an AssemblyError
     """
     rng = np.random.default_rng(rng)
     closing = of_positions(model)
@@ -41,7 +42,11 @@ def random_state(
         pending = np.flatnonzero(~inside if attempt < attempts // 2 else ~closed)
         if not len(pending):
             break
-        found, error = closed_within_limits(close, seeds(model, rng, len(pending)))
+        start = seeds(model, rng, len(pending))
+        if attempt >= attempts // 2:  # where hardly anything closes, nearer to the pose in the file
+            home = starting_configuration(model)
+            start = integrate(model, home, rng.uniform(size=(len(pending), 1)) * difference(model, home, start))
+        found, error = closed_within_limits(close, start)
         best = int(np.argmin(error))
         if error[best] < smallest:
             smallest, nearest = float(error[best]), found[best]
@@ -72,7 +77,7 @@ def seeds(model: Model, rng: np.random.Generator, count: int) -> Array:
 
 
 def closed_within_limits(close: Projector, q: Array, held: Array | None = None) -> tuple[Array, Array]:
-    """Project. Joints that are then farthest outside their limits are put there and held, and the others projected again.
+    """Project. Joints that are then far outside their limits are put there and held; the others are projected again.
 
     Returns configurations and errors; where loops do not close within limits, they are closed outside.
     """
@@ -81,9 +86,9 @@ def closed_within_limits(close: Projector, q: Array, held: Array | None = None) 
     result = close(q, held=held)
     q, error = np.array(result.q), np.array(result.error)
     known = np.broadcast_to(np.zeros(model.nv) if held is None else held, (len(q), model.nv))
-    stuck = np.array(known)
+    stuck, rng = np.array(known), np.random.default_rng(0)
     for _ in range(_ROUNDS):
-        beyond = np.maximum(np.maximum(lower - q, q - upper), 0.0)
+        beyond = np.maximum(np.maximum(lower - q, q - upper), 0.0) * rng.uniform(size=q.shape)  # not always the same
         again = np.flatnonzero((error <= CLOSED) & outside_limits(model, q).any(axis=-1))
         if not len(again):
             break
