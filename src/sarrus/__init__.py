@@ -8,6 +8,7 @@
 Arrays are (n,) or (B, n). See `sarrus --help` for the command line.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sarrus import errors
@@ -80,17 +81,17 @@ from sarrus.model.constraints import (
 )
 from sarrus.model.model import Body, Frame, Joint, Model
 from sarrus.model.state import difference, integrate, neutral, normalize
-from sarrus.planning.embedding import embed
-from sarrus.simulation.actuation import actuator_forces
-from sarrus.simulation.assemble import AssembleResult, assemble
-from sarrus.simulation.controllers import controller, pd
-from sarrus.simulation.joint_forces import JointForces
-from sarrus.simulation.random_states import random_state
-from sarrus.simulation.recording import Recorder
-from sarrus.simulation.simulate import rollout, simulate
-from sarrus.simulation.trajectory import Trajectory
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # imported when used: see `_LATER`
+    from sarrus.planning.embedding import embed
+    from sarrus.simulation.actuation import actuator_forces
+    from sarrus.simulation.assemble import AssembleResult, assemble
+    from sarrus.simulation.controllers import controller, pd
+    from sarrus.simulation.joint_forces import JointForces
+    from sarrus.simulation.random_states import random_state
+    from sarrus.simulation.recording import Recorder
+    from sarrus.simulation.simulate import rollout, simulate
+    from sarrus.simulation.trajectory import Trajectory
     from sarrus.viewer import view
 
 __version__ = "0.1.0"
@@ -232,10 +233,25 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The viewer is imported when it is used."""
-    if name == "view":
-        from sarrus.viewer import view
+# What not every program needs, by module: `import sarrus` stays quick.
+_LATER = {
+    "planning.embedding": ("embed",),
+    "simulation.actuation": ("actuator_forces",),
+    "simulation.assemble": ("AssembleResult", "assemble"),
+    "simulation.controllers": ("controller", "pd"),
+    "simulation.joint_forces": ("JointForces",),
+    "simulation.random_states": ("random_state",),
+    "simulation.recording": ("Recorder",),
+    "simulation.simulate": ("rollout", "simulate"),
+    "simulation.trajectory": ("Trajectory",),
+    "viewer": ("view",),
+}
 
-        return view
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LATER.items():
+        if name in names:
+            value = getattr(import_module(f"sarrus.{module}"), name)
+            globals()[name] = value
+            return value
     raise AttributeError(f"module 'sarrus' has no attribute {name!r}")
