@@ -25,7 +25,7 @@ from sarrus.model.actuators import actuated_joints
 from sarrus.model.clusters import Cluster, Embedding, find_clusters, with_coordinates
 from sarrus.model.constraints import Coupling, Distance, LoopClosure
 from sarrus.model.model import Model
-from sarrus.model.state import check_configuration, neutral, random_state
+from sarrus.model.state import check_configuration, integrate, neutral, random_state
 from sarrus.planning.block_order import block_order
 from sarrus.spatial.arrays import Array
 
@@ -95,8 +95,6 @@ def _samples(model: Model, names: set[str], at: Array | None) -> list[Array]:
     rng = np.random.default_rng(0)
     near, _ = random_state(model, rng, batch=8 * _SAMPLES)
     tangents = 0.3 * rng.normal(size=(2 * _SAMPLES, model.nv))
-    from sarrus.model.state import integrate
-
     seeds = [home, *(integrate(model, home, t) for t in tangents), *near]
     for seed in seeds:
         result = project(only, np.asarray(seed, dtype=float))
