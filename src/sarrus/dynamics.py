@@ -8,19 +8,14 @@ import numpy as np
 
 from sarrus.algorithms import registry
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult
-from sarrus.algorithms.default_method import EMBEDDED, TREE, default_method
+from sarrus.algorithms.default_method import EMBEDDED, TREE, dynamics_methods, method_for
 from sarrus.eager import eager
-from sarrus.errors import UnsupportedError, unknown_name
 from sarrus.model.model import Model
 
 
 def methods() -> dict[str, registry.Algorithm]:
     """Every method of forward dynamics, by name: `.cost`, `.supports`, `.summary`, `.references`."""
-    return {
-        name: entry
-        for name, entry in registry.algorithms().items()
-        if name in (TREE, EMBEDDED) or entry.family == "constrained dynamics"
-    }
+    return dynamics_methods()
 
 
 def forward_dynamics(
@@ -35,20 +30,10 @@ def forward_dynamics(
 
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
     """
-    table = methods()
-    constrained = bool(model.active_constraints)
-    name = method or default_method(model)
-    if name not in table:
-        raise unknown_name("method of forward dynamics", name, table)
+    name = method_for(model, method)
+    result = eager(registry.find(name).function)(model, q, v, tau, **arguments)
     if name == TREE:
-        if constrained:
-            raise UnsupportedError(
-                f"aba knows no constraints, and {model.name!r} has {len(model.active_constraints)}. Take another "
-                f"method "
-                f"({', '.join(x for x in table if x != TREE)}), or `model.without_constraints()`"
-            )
-        return _without_forces(eager(table[name].function)(model, q, v, tau, **arguments))
-    result = eager(table[name].function)(model, q, v, tau, **arguments)
+        return _without_forces(result)
     return _without_forces(result.qdd, result.status) if name == EMBEDDED else result
 
 

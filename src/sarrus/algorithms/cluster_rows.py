@@ -17,14 +17,14 @@ from sarrus.model.tree import Kinematics
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.stacked import rows_T
 
-_AT_REST = Motion(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)))
+AT_REST = Motion(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)))
 
 
 def rows_of_cluster(model: Model, cluster: Cluster, q: Array) -> Array:
     """K of a cluster at rest, before its coordinates are chosen."""
     rest = np.zeros(model.nv)
     joints = joint_kinematics(model.tree, q, rest)
-    still = [_AT_REST] * model.nb, [np.zeros(6)] * model.nb
+    still = [AT_REST] * model.nb, [np.zeros(6)] * model.nb
     return cluster_rows(model, cluster, joints, *still, q, rest)[0]
 
 
@@ -81,7 +81,7 @@ def _between(
         frame = model.frame(name)
         X = frame_in_node(model.tree, frame)
         rests = frame.body not in cluster.bodies  # on the output body
-        velocity, motion = (np.zeros(6), _AT_REST) if rests else (moving[frame.body], motions[frame.body])
+        velocity, motion = (np.zeros(6), AT_REST) if rests else (moving[frame.body], motions[frame.body])
         sides.append(Side(frame.body, X.p, X.R, velocity, motion))
     return relative(model.tree, joints, *sides)
 

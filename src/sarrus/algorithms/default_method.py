@@ -1,7 +1,9 @@
-"""Which method of forward dynamics a model gets if nobody names one."""
+"""Which methods of forward dynamics there are, and which one a model gets if nobody names one."""
 
 from __future__ import annotations
 
+from sarrus.algorithms import registry
+from sarrus.errors import UnsupportedError, unknown_name
 from sarrus.model.constraints import CenterOfMass, LinkConstraint
 from sarrus.model.model import Model
 
@@ -20,3 +22,25 @@ def default_method(model: Model) -> str:
     if any(isinstance(c, CenterOfMass) for c in constraints):
         return ALL_BODIES
     return CONTACTS if all(isinstance(c, LinkConstraint) for c in constraints) else LOOPS
+
+
+def dynamics_methods() -> dict[str, registry.Algorithm]:
+    """Every method of forward dynamics, by name."""
+    table = registry.algorithms()
+    return {n: e for n, e in table.items() if n in (TREE, EMBEDDED) or e.family == "constrained dynamics"}
+
+
+def method_for(model: Model, method: str | None) -> str:
+    """The method's name, or the default one; an error in words if there is none of that name, or not for this model."""
+    if method is None:
+        return default_method(model)
+    table = dynamics_methods()
+    if method not in table:
+        raise unknown_name("method of forward dynamics", method, table)
+    table[method].check_model(model)
+    if method == TREE and model.active_constraints:
+        raise UnsupportedError(
+            f"aba knows no constraints, and {model.name!r} has {len(model.active_constraints)}. Take another method "
+            f"({', '.join(x for x in table if x != TREE)}), or `model.without_constraints()`"
+        )
+    return method

@@ -113,8 +113,6 @@ def embedded_at(model: Model, q: Array, v: Array | None, yd: Array | None = None
 def _embedded(model: Model, tree: Tree, q: Array, v: Array) -> Embedded:
     joints = joint_kinematics(tree, q, v)
     motions = cluster_motions(model, joints, q, v)
-    clusters = model.cluster_tree
-    nodes = [number for number, node in enumerate(clusters.nodes) if node.cluster is not None]
-    of = {motion.velocities[0]: motion for motion in motions}
-    first = {number: model.layout.v[clusters.nodes[number].cluster.bodies[0]].start for number in nodes}  # type: ignore[union-attr]
-    return Embedded(model, tree, joints, {number: of[first[number]] for number in nodes}, v)
+    assert model.embedding is not None
+    nodes = [model.cluster_tree.node_of[cluster.bodies[0]] for cluster in model.embedding.clusters]
+    return Embedded(model, tree, joints, dict(zip(nodes, motions, strict=True)), v)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.cluster_rows import rows_on_velocities
+from sarrus.algorithms.cluster_rows import AT_REST, rows_on_velocities
 from sarrus.algorithms.embedded import Embedded
 from sarrus.algorithms.forward_kinematics import frame_in_node
 from sarrus.algorithms.relative_motion import Side, relative
 from sarrus.algorithms.rows import Block, Rows, motion_matrix
-from sarrus.algorithms.sweeps import Motion
 from sarrus.errors import UnsupportedError, unknown_name
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.model import WORLD, Model
@@ -22,7 +21,6 @@ from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
 
 _TURNS, _SLIDES = ("revolute", "cylindrical", "helical"), ("prismatic",)
-_STILL = Motion(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)))
 
 
 def motor_forces(model: Model, embedded: Embedded, motors: tuple[str, ...], tau_y: Array) -> tuple[Array, Array]:
@@ -77,7 +75,7 @@ def _loop_rate(model: Model, embedded: Embedded, loop: LoopClosure) -> tuple[int
     sides = []
     for frame in (a, b):
         X = frame_in_node(model.tree, frame)
-        sides.append(Side(frame.body, X.p, X.R, np.zeros(6), _STILL))
+        sides.append(Side(frame.body, X.p, X.R, np.zeros(6), AT_REST))
     x = relative(model.tree, embedded.joints, *sides)
     in_a = x.a.axes @ axis
     rows = []

@@ -15,7 +15,6 @@ from rich.table import Table
 import sarrus
 from sarrus.cli.robot_argument import HELP, robot_from
 from sarrus.errors import StateError
-from sarrus.importers import load_urdf
 from sarrus.model.model import Model
 
 AT_FAULT = 1  # exit code: loops that do not close, or constraints that contradict each other
@@ -49,9 +48,7 @@ def check(
     """
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True, disable=as_json) as progress:
         progress.add_task("loading and checking")
-        model = (
-            robot_from(robot, floating_base) if extended is None else load_urdf(robot, floating_base, extended=extended)
-        )
+        model = robot_from(robot, floating_base, extended)
         found = sarrus.diagnose(model, None if q is None else configuration(model, q))
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
+from pathlib import Path
 
 from sarrus.algorithms import registry
 from sarrus.errors import ImportFileError, SarrusError, unknown_name
-from sarrus.importers import load
+from sarrus.importers import load, load_urdf
 from sarrus.importers.example_robots import example_robot
 from sarrus.model import zoo
 from sarrus.model.model import Model
@@ -20,8 +21,10 @@ HELP = (
 ZOO = {name: getattr(zoo, name) for name in zoo.__all__}
 
 
-def robot_from(text: str, floating_base: bool | None) -> Model:
-    """The model that the text names."""
+def robot_from(text: str, floating_base: bool | None, extended: Path | None = None) -> Model:
+    """The model that the text names; `extended`: a YAML file beside a URDF, which says what closes loops."""
+    if extended is not None:
+        return load_urdf(text, floating_base, extended=extended)
     kind, _, rest = text.partition(":")
     if kind == "zoo":
         return _from_zoo(rest)

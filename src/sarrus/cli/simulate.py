@@ -23,7 +23,6 @@ from sarrus.cli.controller_argument import controller_from
 from sarrus.cli.robot_argument import HELP, robot_from
 from sarrus.cli.simulation_report import report, show
 from sarrus.errors import MissingDependencyError, StateError
-from sarrus.importers import load_urdf
 from sarrus.model.model import Model
 from sarrus.simulation.controllers import AbstractController
 from sarrus.simulation.trajectory import Trajectory
@@ -109,11 +108,7 @@ def simulate(
     try:
         with bar:
             task = bar.add_task("loading", total=None)
-            loaded = (
-                robot_from(robot, floating_base)
-                if extended is None
-                else load_urdf(robot, floating_base, extended=extended)
-            )
+            loaded = robot_from(robot, floating_base, extended)
             q0, v0 = initial_state(loaded, q or ("home" if batch is None else "random"), batch, seed)
             model = sarrus.embed(loaded) if embed else loaded
             chosen = controller_from(controller, model, q0, kp, kd, dt)

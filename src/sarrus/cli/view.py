@@ -12,7 +12,6 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from sarrus.cli.check import configuration
 from sarrus.cli.robot_argument import HELP, robot_from
-from sarrus.importers import load_urdf
 
 
 def view(
@@ -54,9 +53,7 @@ def view(
     console = Console()
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True) as progress:
         progress.add_task("loading and compiling")
-        model = (
-            robot_from(robot, floating_base) if extended is None else load_urdf(robot, floating_base, extended=extended)
-        )
+        model = robot_from(robot, floating_base, extended)
         wanted = None if q is None else configuration(model, q)
         viewer = Viewer(model, wanted, trajectory, port=port, host=host)
     for line in viewer.notes:

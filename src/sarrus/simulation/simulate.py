@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.algorithms.default_method import method_for
 from sarrus.algorithms.registry import find
 from sarrus.errors import StateError, UnsupportedError, unknown_name
 from sarrus.model.model import Model
@@ -21,7 +22,7 @@ from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, numbers_of
 from sarrus.simulation.over_time import Progress, Span, adaptive_steps, native_steps, python_steps
 from sarrus.simulation.start import check_closed, has_feedback, initial_state, projected_every, steps_of
-from sarrus.simulation.step import STATUS, StepSettings, method_for, with_stabilization
+from sarrus.simulation.step import STATUS, StepSettings, with_stabilization
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.spatial.arrays import Array
 

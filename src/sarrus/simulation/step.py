@@ -13,9 +13,9 @@ import numpy as np
 
 from sarrus.algorithms import registry
 from sarrus.algorithms.constrained import STATUS as DYNAMICS_STATUS
-from sarrus.algorithms.default_method import EMBEDDED, TREE, default_method
+from sarrus.algorithms.default_method import EMBEDDED
 from sarrus.algorithms.project import project
-from sarrus.errors import UnsupportedError, unknown_name
+from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.simulation.controllers import AbstractController
 from sarrus.simulation.integrators import FIXED_STEP, Dynamics
@@ -176,26 +176,6 @@ PROJECTION = registry.Algorithm(
     ),
     None, (), "", (), (), "tree",
 )  # fmt: skip
-
-
-def method_for(model: Model, method: str | None) -> str:
-    """The method's name, or the default one."""
-    constraints = model.active_constraints
-    if method is None:
-        return default_method(model)
-    table = registry.algorithms()
-    valid = [
-        name for name, entry in table.items() if name in (TREE, EMBEDDED) or entry.family == "constrained dynamics"
-    ]
-    if method not in valid:
-        raise unknown_name("method of forward dynamics", method, valid)
-    table[method].check_model(model)
-    if method == "aba" and constraints:
-        raise UnsupportedError(
-            f"aba knows no constraints, and {model.name!r} has {len(constraints)}. Take another method "
-            f"({', '.join(valid[1:])}), or `model.without_constraints()`"
-        )
-    return method
 
 
 def with_stabilization(model: Model, time: float | None) -> Model:

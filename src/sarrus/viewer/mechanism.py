@@ -125,7 +125,7 @@ class Mechanism:
     def closed(self, q: Array, held: int | None = None) -> tuple[Array, bool]:
         """The loops closed near q by Gauss-Newton with element `held` of q left alone.
 
-        In plain NumPy: a compiled `project` holds joints that are known when it is compiled, here it may be any.
+        In plain NumPy, on the compiled `closure`: a slider needs an answer before `project` is compiled.
         """
         if not self.rows:
             return q, True
