@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.plan import Chunk, Plan
+from sarrus.codegen.steps import Chunk, Plan
 from sarrus.codegen.tape import ARITY
 
 NEVER = 1 << 30

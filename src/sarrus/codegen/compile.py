@@ -7,14 +7,17 @@ import time
 from sarrus.codegen import jit
 from sarrus.codegen.allocate import Action, Compute, Load, Store, allocate
 from sarrus.codegen.artifact import Artifact, Scratch
+from sarrus.codegen.chain import chain
 from sarrus.codegen.driver import emit_batch, emit_entry, emit_run, scratch_layout
-from sarrus.codegen.emit import declarations, emit_again, emit_begin, emit_chunk, emit_table
+from sarrus.codegen.emit import declarations, emit_again, emit_begin, emit_chunk
 from sarrus.codegen.fuse import fuse
 from sarrus.codegen.image import NotFlatError, link_flat
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.plan import Begin, Chunk, Plan, Table, plan
+from sarrus.codegen.plan import plan
 from sarrus.codegen.schedule import schedule
 from sarrus.codegen.single import emit_single
+from sarrus.codegen.steps import Begin, Chunk, Plan, Table
+from sarrus.codegen.table import emit_table
 from sarrus.codegen.tape import Tape
 
 # Instructions per function. LLVM's time per instruction grows with it; beyond a few hundred the code gets no better.
@@ -40,7 +43,7 @@ def compile_tape(tape: Tape, lane: Lane) -> Artifact:
 
 def module_of(tape: Tape, lane: Lane) -> tuple[str, Scratch, Scratch, dict[str, float]]:
     """The whole module as IR text, the memory that its two drivers need, and counts."""
-    fused = fuse(tape) if lane.fma else tape
+    fused = chain(fuse(tape)) if lane.fma else tape
     planned = plan(fused, schedule(fused), CHUNK_SIZE)
     allocated = [allocate(planned, step) if isinstance(step, Chunk) else ([], 0) for step in planned.steps]
     slots = planned.slots + max((spills for _, spills in allocated), default=0)

@@ -6,13 +6,15 @@ instructions in a batch of any size. While a block is computed, the memory of th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sarrus.codegen.artifact import Scratch
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.plan import Again, Begin, Plan
+from sarrus.codegen.memory import CACHE_LINE
+from sarrus.codegen.steps import Again, Begin, Plan
 from sarrus.codegen.tape import Port
 from sarrus.codegen.writer import Writer
 
-CACHE_LINE = 64
 PREFETCHES = 16  # cache lines asked for in one turn of a loop
 
 
@@ -108,36 +110,57 @@ def _ports(w: Writer, ports: tuple[Port, ...], slots: list[int], pointers: str) 
 
 def _write_gather(w: Writer, lane: Lane, rows: list[str], count: int, slots: str) -> None:
     """One row of `count` scalars per lane becomes `count` slots."""
-    lanes, size, T = lane.count, lane.scalar_bytes, lane.type
-    with w.loop(count // lanes) as i:
-        column = w.value(f"mul i64 {i}, {lane.bytes}")
+    T, size = lane.type, lane.scalar_bytes
+
+    def square(column: str | int, slot: str | int) -> None:
+        """As many columns as there are lanes: byte `column` of the rows, byte `slot` of the slots."""
         loaded = [w.value(f"load {T}, ptr {w.offset(row, column)}, align {size}") for row in rows]
-        target = w.offset(slots, w.value(f"mul i64 {i}, {lanes * lane.bytes}"))
+        target = w.offset(slots, slot)
         for number, x in enumerate(transposed(w, lane, loaded)):
             w.do(f"store {T} {x}, ptr {w.offset(target, number * lane.bytes)}, align {lane.alignment}")
-    for column in range(count // lanes * lanes, count):
+
+    def single(column: int) -> None:
         for number, row in enumerate(rows):
             x = w.value(f"load {lane.scalar}, ptr {w.offset(row, column * size)}, align {size}")
             w.do(f"store {lane.scalar} {x}, ptr {w.offset(slots, column * lane.bytes + number * size)}, align {size}")
 
+    _in_squares(w, lane, count, square, single)
+
 
 def _write_scatter(w: Writer, lane: Lane, rows: list[str], count: int, slots: str) -> None:
     """`count` slots become one row of `count` scalars per lane."""
-    lanes, size, T = lane.count, lane.scalar_bytes, lane.type
-    with w.loop(count // lanes) as i:
-        source = w.offset(slots, w.value(f"mul i64 {i}, {lanes * lane.bytes}"))
-        loaded = [
-            w.value(f"load {T}, ptr {w.offset(source, number * lane.bytes)}, align {lane.alignment}")
-            for number in range(lanes)
-        ]
-        column = w.value(f"mul i64 {i}, {lane.bytes}")
+    T, size = lane.type, lane.scalar_bytes
+
+    def square(column: str | int, slot: str | int) -> None:
+        source = w.offset(slots, slot)
+        places = [w.offset(source, number * lane.bytes) for number in range(lane.count)]
+        loaded = [w.value(f"load {T}, ptr {place}, align {lane.alignment}") for place in places]
         for row, x in zip(rows, transposed(w, lane, loaded), strict=True):
             w.do(f"store {T} {x}, ptr {w.offset(row, column)}, align {size}")
-    for column in range(count // lanes * lanes, count):
+
+    def single(column: int) -> None:
         for number, row in enumerate(rows):
             source = w.offset(slots, column * lane.bytes + number * size)
             x = w.value(f"load {lane.scalar}, ptr {source}, align {size}")
             w.do(f"store {lane.scalar} {x}, ptr {w.offset(row, column * size)}, align {size}")
+
+    _in_squares(w, lane, count, square, single)
+
+
+def _in_squares(
+    w: Writer, lane: Lane, count: int, square: Callable[[str | int, str | int], None], single: Callable[[int], None]
+) -> None:
+    """`count` columns in squares; the last one overlaps the one before where they do not come out even.
+
+    (Scalar stores, of which a vector is loaded soon after, would make that load wait.)
+    """
+    with w.loop(count // lane.count) as i:
+        square(w.value(f"mul i64 {i}, {lane.bytes}"), w.value(f"mul i64 {i}, {lane.count * lane.bytes}"))
+    if count % lane.count and count > lane.count:
+        square((count - lane.count) * lane.scalar_bytes, (count - lane.count) * lane.bytes)
+    elif count % lane.count:
+        for column in range(count):
+            single(column)
 
 
 def transposed(w: Writer, lane: Lane, vectors: list[str]) -> list[str]:

@@ -7,16 +7,12 @@ flag appears anywhere, so LLVM may neither contract nor reassociate: one lane an
 from __future__ import annotations
 
 from sarrus.codegen.allocate import Action, Compute, Load, Store
-from sarrus.codegen.artifact import FUNCTION_TABLE_BYTES
-from sarrus.codegen.exponential import FUNCTIONS
 from sarrus.codegen.graph import Op
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.plan import Again, Begin, Plan, Table
-from sarrus.codegen.sincos import ATAN2_POINTER, call_per_lane, write_sincos
+from sarrus.codegen.steps import Again, Begin, Plan
 from sarrus.codegen.tape import ARITY, Tape
+from sarrus.codegen.windows import Windows
 from sarrus.codegen.writer import Writer
-
-WIDE_SCALARS = 8  # evaluations of a transcendental function at once in a one-lane kernel
 
 # {r}: result; {a} {b} {c}: operands; {T}: type; {S}: suffix; {M}: mask type.
 _TEMPLATES = {
@@ -56,17 +52,13 @@ def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str) -> str:
         "T": T, "S": lane.suffix, "M": lane.mask, "one": lane.constant(1.0), "zero": lane.constant(0.0),
     }  # fmt: skip
     templates = {code: text.format_map(_Keep(fixed)) for code, text in _TEMPLATES.items()}
-    pointer = f"ptr noalias align {lane.alignment}"
-    lines = [f"define internal void @{name}({pointer} %w, {pointer} %k) nounwind {{"]
+    pointer = f"ptr align {lane.alignment}"
+    windows = Windows(actions, size)
+    lines = [f"define internal void @{name}({pointer} %w, {pointer} %k) nounwind {{", *windows.prologue]
     names: dict[int, str] = {}
 
     def operand(a: int) -> str:
         return names[a] if a in names else lane.constant(float(constants[arg[a, 0]]))
-
-    def address(slot: int) -> str:
-        if slot >= 0:
-            return f"getelementptr i8, ptr %w, i64 {slot * size}"
-        return f"getelementptr i8, ptr %k, i64 {(-1 - slot) * size}"
 
     for number, action in enumerate(actions):
         if type(action) is Compute:
@@ -77,52 +69,13 @@ def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str) -> str:
             lines.append(" " + templates[code].format(r=f"%v{k}", a=text[0], b=text[1], c=text[2]))
         elif type(action) is Load:
             names[action.value] = f"%l{number}"
-            lines.append(f" %p{number} = {address(action.slot)}")
+            lines.append(f" %p{number} = {windows.address(action.slot)}")
             lines.append(f" %l{number} = load {T}, ptr %p{number}, align {lane.alignment}")
         elif type(action) is Store:
-            lines.append(f" %p{number} = {address(action.slot)}")
+            lines.append(f" %p{number} = {windows.address(action.slot)}")
             lines.append(f" store {T} {operand(action.value)}, ptr %p{number}, align {lane.alignment}")
     lines.append(" ret void\n}")
     return "\n".join(lines)
-
-
-def emit_table(plan: Plan, table: Table, lane: Lane, name: str) -> str:
-    """A function `name(workspace, constants)` that loops over the evaluations of `table`.
-
-    One evaluation is a long chain of dependent operations, so several are done at once, as one wide vector.
-    """
-    together = WIDE_SCALARS if lane.count == 1 else 2
-    wide = Lane(lane.bits, lane.count * together, lane.fma)
-    nowhere = plan.slots - 1  # where results go that nobody wants
-    rows = []
-    for arguments, results in zip(table.arguments, table.results, strict=True):
-        rows.append([plan.slot[a] for a in arguments] + [plan.slot[k] if k >= 0 else nowhere for k in results])
-    arity, columns = len(table.arguments[0]), len(rows[0])
-    rows += [rows[-1][:arity] + [nowhere] * (columns - arity)] * (-len(rows) % together)
-    flat = ", ".join(f"i32 {slot * lane.bytes}" for row in rows for slot in row)
-    data = f"@{name}.slots = private unnamed_addr constant [{len(rows) * columns} x i32] [{flat}], align 16"
-    w = Writer(f"internal void @{name}(ptr %w, ptr %k)")
-    functions = w.offset("%k", -FUNCTION_TABLE_BYTES)
-    with w.loop(len(rows) // together) as i:
-        first = w.offset(f"@{name}.slots", w.value(f"mul i64 {i}, {4 * columns * together}"))
-        pointers = []  # per row, per column
-        for number in range(together):
-            offsets = [
-                w.value(f"load i32, ptr {w.offset(first, 4 * (number * columns + column))}, align 4")
-                for column in range(columns)
-            ]
-            pointers.append([w.offset("%w", w.value(f"zext i32 {offset} to i64")) for offset in offsets])
-        x = [_joined(w, lane, wide, [row[column] for row in pointers]) for column in range(arity)]
-        if table.function == "sincos":
-            results = write_sincos(w, wide, x[0], functions)
-        elif table.function in FUNCTIONS:
-            results = (FUNCTIONS[table.function](w, wide, x[0]),)
-        else:
-            function = w.value(f"load ptr, ptr {w.offset(functions, ATAN2_POINTER)}, align 8")
-            results = (call_per_lane(w, wide, function, x),)
-        for column, value in enumerate(results, start=arity):
-            _split(w, lane, wide, value, [row[column] for row in pointers])
-    return data + "\n" + w.finish()
 
 
 def emit_begin(plan: Plan, step: Begin, lane: Lane, name: str) -> str:
@@ -192,29 +145,6 @@ def _value(w: Writer, plan: Plan, lane: Lane, k: int) -> str:
 
 def _store(w: Writer, lane: Lane, value: str, slot: int) -> None:
     w.do(f"store {lane.type} {value}, ptr {_slot(w, lane, slot)}, align {lane.alignment}")
-
-
-def _joined(w: Writer, lane: Lane, wide: Lane, pointers: list[str]) -> str:
-    """The values at `pointers` side by side."""
-    parts = [w.value(f"load {lane.type}, ptr {p}, align {lane.alignment}") for p in pointers]
-    if lane.count > 1:
-        mask = ", ".join(f"i32 {k}" for k in range(wide.count))
-        return w.value(f"shufflevector {lane.type} {parts[0]}, {lane.type} {parts[1]}, <{wide.count} x i32> <{mask}>")
-    joined = "poison"
-    for number, part in enumerate(parts):
-        joined = w.value(f"insertelement {wide.type} {joined}, {lane.scalar} {part}, i32 {number}")
-    return joined
-
-
-def _split(w: Writer, lane: Lane, wide: Lane, value: str, pointers: list[str]) -> None:
-    """Store the parts of `value`, one to each pointer."""
-    for number, pointer in enumerate(pointers):
-        if lane.count > 1:
-            mask = ", ".join(f"i32 {number * lane.count + k}" for k in range(lane.count))
-            part = w.value(f"shufflevector {wide.type} {value}, {wide.type} poison, <{lane.count} x i32> <{mask}>")
-        else:
-            part = w.value(f"extractelement {wide.type} {value}, i32 {number}")
-        w.do(f"store {lane.type} {part}, ptr {pointer}, align {lane.alignment}")
 
 
 class _Keep(dict):

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.tape import ARITY, Loop, Tape
+from sarrus.codegen.rewrite import rewritten
+from sarrus.codegen.tape import ARITY, Tape
 
 
 def fuse(tape: Tape) -> Tape:
@@ -40,44 +41,13 @@ def fuse(tape: Tape) -> Tape:
         if fits and len(set(uses)) == len(uses):
             absorbed_by.update(dict.fromkeys(uses, product))
 
-    absorbed = set(absorbed_by.values())
-    new_op, new_arg, new_stage = [], [], []
-    number = [-1] * len(op)
-    for k in range(len(op)):
-        if k in absorbed:
-            continue
-        code, args = op[k], list(arg[k])
-        product = absorbed_by.get(k)
-        if product is not None:
-            a, b, _ = arg[product]
-            if code == Op.ADD:
-                code, addend = Op.FMA, args[1] if args[0] == product else args[0]
-            elif args[1] == product:
-                code, addend = Op.FNMA, args[0]
-            else:
-                code, addend = Op.FMS, args[1]
-            args = [number[a], number[b], number[addend]]
+    for k, product in absorbed_by.items():
+        a, b, _ = arg[product]
+        if op[k] == Op.ADD:
+            op[k], addend = int(Op.FMA), arg[k][1] if arg[k][0] == product else arg[k][0]
+        elif arg[k][1] == product:
+            op[k], addend = int(Op.FNMA), arg[k][0]
         else:
-            for column in range(arity[k]):
-                args[column] = number[args[column]]
-        number[k] = len(new_op)
-        new_op.append(int(code))
-        new_arg.append(args)
-        new_stage.append(tape.stage[k])
-    renumber = np.array(number, dtype=np.int32)
-    return Tape(
-        op=np.array(new_op, dtype=np.uint8),
-        arg=np.array(new_arg, dtype=np.int32).reshape(-1, 3),
-        stage=tuple(new_stage),
-        constants=tape.constants,
-        inputs=tape.inputs,
-        outputs=tape.outputs,
-        results=tuple(renumber[result] for result in tape.results),
-        loops=tuple(_renumbered(loop, renumber) for loop in tape.loops),
-    )
-
-
-def _renumbered(loop: Loop, number: np.ndarray) -> Loop:
-    # A loop begins with a carried value, which is never absorbed; its last instruction may be.
-    start, stop = int(number[loop.start]), int(number[loop.start : loop.stop].max()) + 1
-    return Loop(start, stop, tuple(number[list(loop.updated)].tolist()), int(number[loop.condition]), loop.limit)
+            op[k], addend = int(Op.FMS), arg[k][1]
+        arg[k] = [a, b, addend]
+    return rewritten(tape, op, arg, gone=set(absorbed_by.values()), moved=set())

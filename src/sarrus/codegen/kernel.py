@@ -118,6 +118,7 @@ class Kernel:
         self._key = key
         self._result = None if entry.outputs is not None else entry.result_type
         self._fast = native.call_new
+        self._shapes = [port.shape for port in self.tape.inputs]
 
     def __repr__(self) -> str:
         size = f"{self.op_count.total} operations, {self.native.lanes} lanes"
@@ -155,10 +156,29 @@ class Kernel:
             result = self._fast(*arrays)  # None: not exactly one state of the right type
             if result is not None:
                 return result if self._result is None else self._result(*self._unpacked(result))
+        batch = 0 if named or return_status else self._plain_batch(arrays)
+        if batch:
+            outputs = self._outputs(out, (batch,))
+            self.native.run_checked((*arrays, *outputs), batch, self.threads_for(batch, threads))
+            return outputs[0] if self._result is None else self._result(*outputs)
         return self._careful(arrays, named, out, threads, return_status)
 
     def _unpacked(self, result: Any) -> Sequence[Any]:
         return result if isinstance(result, tuple) else (result,)
+
+    def _plain_batch(self, arrays: tuple[Any, ...]) -> int:
+        """How many states these are, if nothing about them needs to be changed or explained; else 0."""
+        if len(arrays) != len(self._shapes):
+            return 0
+        batch = 0
+        for array, shape in zip(arrays, self._shapes, strict=True):
+            if type(array) is not np.ndarray or array.dtype != self.dtype or array.shape[1:] != shape:
+                return 0
+            flags = array.flags
+            if array.ndim == len(shape) or not (flags.c_contiguous and flags.aligned) or batch not in (0, len(array)):
+                return 0
+            batch = len(array)
+        return batch
 
     def _careful(
         self, arrays: tuple[Any, ...], named: dict[str, Any], out: Any, threads: int | None, return_status: bool
@@ -267,12 +287,12 @@ class Kernel:
 
 def _as_input(port: Port, value: Any, dtype: np.dtype) -> np.ndarray:
     array = np.asarray(value)
-    batched = ("B", *port.shape)
-    expected = f"{port.name}: expected {dtype} of shape {port.shape} or {batched}".replace("'", "")
-    if not np.can_cast(array.dtype, dtype, casting="same_kind"):
-        raise StateError(f"{expected}, got {array.dtype}")
-    if array.shape != port.shape and (array.ndim == 0 or array.shape[1:] != port.shape):
-        raise StateError(f"{expected}, got {array.shape}")
+    has_type = np.can_cast(array.dtype, dtype, casting="same_kind")
+    has_shape = array.shape == port.shape or (array.ndim > 0 and array.shape[1:] == port.shape)
+    if not has_type or not has_shape:
+        batched = ("B", *port.shape)
+        expected = f"{port.name}: expected {dtype} of shape {port.shape} or {batched}".replace("'", "")
+        raise StateError(f"{expected}, got {array.shape if has_type else array.dtype}")
     return np.asarray(array, dtype=dtype, order="C")  # (ascontiguousarray would give a number a dimension)
 
 

@@ -6,9 +6,8 @@ import ctypes
 import functools
 import os
 import time
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +15,11 @@ from sarrus.codegen import cache as disk
 from sarrus.codegen import host
 from sarrus.codegen.artifact import FUNCTION_TABLE_BYTES, Artifact
 from sarrus.codegen.builtin import layout_is_known, make_builtin
+from sarrus.codegen.crew import share
 from sarrus.codegen.image import ExecutableMemory
 from sarrus.codegen.lane import Lane
+from sarrus.codegen.memory import address_of, aligned
 from sarrus.codegen.tape import Tape
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
-
-_PIECES_PER_THREAD = 8
 
 
 def lane_of(dtype: str, lanes: str | int) -> Lane:
@@ -69,12 +64,14 @@ class NativeKernel:
         )
         self._batch = prototype(address["batch"]), address_of(self._constants) + FUNCTION_TABLE_BYTES
         self._single = prototype(address["batch_single"]), address_of(self._single_constants) + FUNCTION_TABLE_BYTES
+        self._batch_address = address["batch"]
         # What a program (`program.py`) calls: the kernel on lanes, and on one lane, that are loaded already.
         self.runs = tuple(
             (address[name], constants) for name, (_, constants) in (("run", self._batch), ("run_single", self._single))
         )
         self.workspace_bytes = artifact.scratch.workspace, artifact.single_scratch.workspace
         self._sizes = [port.size for port in (*tape.inputs, *tape.outputs)]
+        self._pointers = ctypes.c_void_p * len(self._sizes)
         self._free_scratch: list[np.ndarray] = []  # list.pop and list.append are atomic
         self.call_single, self.call_new = self._builtins(address)
         self.compile_seconds = time.perf_counter() - start
@@ -94,7 +91,7 @@ class NativeKernel:
 
     def run(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], batch: int, threads: int = 1) -> None:
         """Evaluate `batch` states. Arrays are C-contiguous, of this dtype, one row per state; that is checked."""
-        arrays = [*inputs, *outputs]
+        arrays = (*inputs, *outputs)
         if len(inputs) != len(self.tape.inputs) or len(arrays) != len(self._sizes):
             raise ValueError(f"expected {len(self.tape.inputs)} inputs and {len(self.tape.outputs)} outputs")
         for number, array in enumerate(arrays):
@@ -106,47 +103,32 @@ class NativeKernel:
                     f"{port.name}: expected a C-contiguous {self.dtype} array of {batch} x {self._sizes[number]} "
                     f"elements{'' if number < len(inputs) else ', writeable'}; got {array.dtype} of shape {array.shape}"
                 )
-        if batch == 0:
-            return
-        pointers = (ctypes.c_void_p * len(arrays))(*[a.__array_interface__["data"][0] for a in arrays])
+        if batch:
+            self.run_checked(arrays, batch, threads)
+
+    def run_checked(self, arrays: Sequence[np.ndarray], batch: int, threads: int) -> None:
+        """`run`, for at least one state and arrays (inputs, then outputs) that are known to be right."""
+        pointers = self._pointers(*[address_of(array) for array in arrays])
         sources = ctypes.addressof(pointers)
-        targets = sources + 8 * len(inputs)
-        in_pieces(lambda first, count: self._run_part(sources, targets, first, count), batch, self.lanes, threads)
-
-    def _run_part(self, sources: int, targets: int, first: int, count: int) -> None:
-        function, constants = self._single if count == 1 else self._batch
+        targets = sources + 8 * len(self.tape.inputs)
+        threads = max(1, min(threads, -(-batch // self.lanes)))
+        scratches = [self._scratch() for _ in range(threads)]
         try:
-            scratch = self._free_scratch.pop()
+            if threads == 1:
+                function, constants = self._single if batch == 1 else self._batch
+                function(sources, targets, 0, batch, address_of(scratches[0]), constants)
+            else:
+                own = [(sources, targets, address_of(scratch), self._batch[1]) for scratch in scratches]
+                share(self._batch_address, own, batch, self.lanes)
+        finally:
+            self._free_scratch += scratches
+
+    def _scratch(self) -> np.ndarray:
+        """Memory for one thread."""
+        try:
+            return self._free_scratch.pop()
         except IndexError:
-            scratch = aligned(max(self.artifact.scratch.bytes, self.artifact.single_scratch.bytes))
-        function(sources, targets, first, count, address_of(scratch), constants)
-        self._free_scratch.append(scratch)
-
-
-def in_pieces(part: Callable[[int, int], None], batch: int, lanes: int, threads: int) -> None:
-    """part(first, count) of all states of a batch, in whole blocks of lanes, on so many threads."""
-    blocks = -(-batch // lanes)
-    threads = max(1, min(threads, blocks))
-    if threads == 1:
-        part(0, batch)
-        return
-    # Small pieces, taken by whoever is free: a core that something else slows down then does less of the work.
-    pieces = min(blocks, _PIECES_PER_THREAD * threads)
-    cuts = [min(batch, blocks * i // pieces * lanes) for i in range(pieces + 1)]
-    left = list(pairwise(cuts))
-
-    def work() -> None:
-        while left:
-            try:
-                first, end = left.pop()  # atomic
-            except IndexError:
-                return
-            part(first, end - first)
-
-    others = [_pool(os.getpid(), threads - 1).submit(work) for _ in range(threads - 1)]
-    work()
-    for other in others:
-        other.result()
+            return aligned(max(self.artifact.scratch.bytes, self.artifact.single_scratch.bytes))
 
 
 def _load(artifact: Artifact) -> tuple[Any, dict[str, int]]:
@@ -156,17 +138,6 @@ def _load(artifact: Artifact) -> tuple[Any, dict[str, int]]:
         return load_object(artifact.code, list(artifact.entries))
     memory = ExecutableMemory(artifact.code)
     return memory, {name: memory.address + offset for name, offset in artifact.entries.items()}
-
-
-def address_of(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
-
-
-def aligned(size: int) -> np.ndarray:
-    """`size` bytes that begin at a cache line."""
-    memory = np.empty(size + 64, dtype=np.uint8)
-    start = -address_of(memory) % 64
-    return memory[start : start + size]
 
 
 def _constants(tape: Tape, lane: Lane) -> np.ndarray:
@@ -190,11 +161,3 @@ def _c_functions() -> list[int]:
         except (OSError, AttributeError):
             continue
     raise OSError("no C mathematics library found")
-
-
-@functools.cache
-def _pool(process: int, workers: int) -> ThreadPoolExecutor:
-    """Threads that stay. A forked child has none of its parent's, hence one pool per process."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(workers, thread_name_prefix="sarrus")

@@ -10,26 +10,24 @@ that the numbers are those of calling the kernels one after the other.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from sarrus.codegen import cache as disk
+from sarrus.codegen.crew import share
 from sarrus.codegen.driver import transposed
-from sarrus.codegen.image import ExecutableMemory, NotFlatError, link_flat
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.native import NativeKernel, address_of, aligned, in_pieces
+from sarrus.codegen.memory import address_of, aligned
+from sarrus.codegen.module import load_module
+from sarrus.codegen.native import NativeKernel
 from sarrus.codegen.writer import Writer
 
 _GATHER, _SCATTER, _COPY, _RUN = range(4)
 # Words of an instruction.
 _KIND, _EVERY, _PHASE, _ADDRESS, _PER_STATE, _PER_STEP, _SLOT, _COUNT, _OTHER, _WORDS = range(10)
-_ENTRIES = ["program", "program_single"]
 
 
 @dataclass(frozen=True)
@@ -98,13 +96,12 @@ class Program:
         codes = self._codes
         native = _native(lane.bits, lane.count, lane.fma)
 
-        def part(first: int, count: int) -> None:
-            function, variant = (native.program_single, 1) if count == 1 else (native.program, 0)
-            code, scratch_bytes = codes[variant]
-            scratch = aligned(scratch_bytes)
-            function(address_of(code), first, count, start, steps, address_of(scratch))
-
-        in_pieces(part, batch, lane.count, threads)
+        threads = max(1, min(threads, -(-batch // lane.count)))
+        function, variant = (native.program_single, 1) if batch == 1 else (native.program, 0)
+        code, scratch_bytes = codes[variant]
+        scratches = [aligned(scratch_bytes) for _ in range(threads)]
+        own = [(address_of(code), start, steps, address_of(scratch)) for scratch in scratches]
+        share(function, own, batch, lane.count)
 
     def _check(self, move: Gather, batch: int, start: int, steps: int, lane: Lane) -> None:
         size, _ = self._place(move.kernel, move.port, _is_input(move))
@@ -191,28 +188,12 @@ def _is_input(move: Gather) -> bool:
 
 
 class _Native:
-    """The code that obeys programs, in memory."""
+    """Where the code that obeys programs is in memory."""
 
     def __init__(self, lane: Lane) -> None:
         ir = "\n".join([emit_program(lane, "program"), emit_program(Lane(lane.bits, 1, lane.fma), "program_single")])
-        key = disk.key("program", f"{lane.bits} {lane.count}")
-        kept = disk.load(key)
-        if kept is None:
-            from sarrus.codegen import jit
-
-            kept = jit.compile_object(ir)
-            disk.save(key, kept)
-        try:
-            image, places = link_flat(kept, _ENTRIES)
-            self._memory: Any = ExecutableMemory(image)
-            address = {name: self._memory.address + place for name, place in places.items()}
-        except NotFlatError:
-            from sarrus.codegen.jit import load_object
-
-            self._memory, address = load_object(kept, _ENTRIES)
-        i64, pointer = ctypes.c_int64, ctypes.c_void_p
-        prototype = ctypes.CFUNCTYPE(None, pointer, i64, i64, i64, i64, pointer)  # releases the GIL
-        self.program, self.program_single = (prototype(address[name]) for name in _ENTRIES)
+        address = load_module("program", f"{lane.bits} {lane.count}", ir, ["program", "program_single"])
+        self.program, self.program_single = address["program"], address["program_single"]
 
 
 @functools.cache
@@ -224,9 +205,9 @@ def _native(bits: int, count: int, fma: bool) -> _Native:
 
 
 def emit_program(lane: Lane, name: str) -> str:
-    """`name(code, first, count, start, steps, workspace)`: obey the code for states first .. first + count - 1."""
+    """`name(code, start, first, count, steps, workspace)`: obey the code for states first .. first + count - 1."""
     lanes = lane.count
-    w = Writer(f"void @{name}(ptr %code, i64 %first, i64 %count, i64 %start, i64 %steps, ptr %w)")
+    w = Writer(f"void @{name}(ptr %code, i64 %start, i64 %first, i64 %count, i64 %steps, ptr %w)")
     counts = [w.value(f"load i64, ptr {w.offset('%code', 8 * k)}, align 8") for k in range(3)]
     padding = w.offset("%w", w.value(f"load i64, ptr {w.offset('%code', 24)}, align 8"))
     end = w.value("add i64 %first, %count")

@@ -20,7 +20,7 @@ from sarrus.codegen.builtin import (
     TYPE_NUMBER,
 )
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.plan import Plan
+from sarrus.codegen.steps import Plan
 from sarrus.codegen.tape import Port
 from sarrus.codegen.writer import Writer
 

@@ -1,0 +1,31 @@
+"""Native code that belongs to no kernel: compiled once per machine, loaded once per process, never unloaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sarrus.codegen import cache as disk
+from sarrus.codegen.image import ExecutableMemory, NotFlatError, link_flat
+
+_loaded: list[Any] = []
+
+
+def load_module(name: str, variant: str, ir: str, entries: list[str]) -> dict[str, int]:
+    """Addresses of the functions `entries` of the module `ir`, from the disk cache or compiled now."""
+    key = disk.key(name, variant)
+    obj = disk.load(key)
+    if obj is None:
+        from sarrus.codegen import jit
+
+        obj = jit.compile_object(ir)
+        disk.save(key, obj)
+    try:
+        image, places = link_flat(obj, entries)
+        memory = ExecutableMemory(image)
+        addresses = {entry: memory.address + place for entry, place in places.items()}
+    except NotFlatError:
+        from sarrus.codegen.jit import load_object
+
+        memory, addresses = load_object(obj, entries)
+    _loaded.append(memory)
+    return addresses

@@ -1,0 +1,51 @@
+"""A tape from another one, after instructions have changed, moved or gone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.codegen.tape import ARITY, Loop, Tape
+
+
+def rewritten(tape: Tape, op: list[int], arg: list[list[int]], gone: set[int], moved: set[int]) -> Tape:
+    """`tape` with these operations and arguments (numbers of the old tape), without the instructions in `gone`.
+
+    Those in `moved` stand right before the first one that uses them, which is in the same segment.
+    """
+    arity = ARITY[op].tolist()
+    order: list[int] = []
+    number = [-1] * len(op)
+    for k in range(len(op)):
+        if k in gone or k in moved:
+            continue
+        waiting = [k]
+        while waiting:
+            top = waiting[-1]
+            first = [a for a in arg[top][: arity[top]] if number[a] < 0 and a in moved]
+            waiting += first
+            if not first:
+                waiting.pop()
+                if number[top] < 0:
+                    number[top] = len(order)
+                    order.append(top)
+    new_arg = []
+    for k in order:
+        count = arity[k]
+        new_arg.append([number[a] for a in arg[k][:count]] + list(arg[k][count:]))
+    renumber = np.array(number, dtype=np.int32)
+    return Tape(
+        op=np.array([op[k] for k in order], dtype=np.uint8),
+        arg=np.array(new_arg, dtype=np.int32).reshape(-1, 3),
+        stage=tuple(tape.stage[k] for k in order),
+        constants=tape.constants,
+        inputs=tape.inputs,
+        outputs=tape.outputs,
+        results=tuple(renumber[result] for result in tape.results),
+        loops=tuple(_renumbered(loop, renumber) for loop in tape.loops),
+    )
+
+
+def _renumbered(loop: Loop, number: np.ndarray) -> Loop:
+    # A loop begins with a carried value, which stays; its last instruction may not.
+    start, stop = int(number[loop.start]), int(number[loop.start : loop.stop].max()) + 1
+    return Loop(start, stop, tuple(number[list(loop.updated)].tolist()), int(number[loop.condition]), loop.limit)
