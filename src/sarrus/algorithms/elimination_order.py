@@ -18,8 +18,9 @@ def minimum_degree(tree: AbstractTree, groups: Iterable[Iterable[int]]) -> list[
 
     groups: nodes that a constraint couples. Eliminating a node makes its neighbours and its parent neighbours of each
     other (eqs 31, 32). Of several with the same number: the parent of the last one, so that one side of a loop is
-    finished before the other is begun; else the one farthest from the root, since the side that goes first costs less
-    (`link_elimination`); else the last.
+    finished before the other is begun; else the one whose joint has the most freedoms, since less is felt beyond it
+    (`Passage.felt_point`), but not a root, beyond which is nothing; else the one farthest from the root, since the side
+    that goes first costs less (`link_elimination`); else the last.
     """
     n = len(tree.nodes)
     N: list[set[int]] = [set() for _ in range(n)]
@@ -32,10 +33,11 @@ def minimum_degree(tree: AbstractTree, groups: Iterable[Iterable[int]]) -> list[
     depth = [0] * n
     for i, node in enumerate(tree.nodes):
         depth[i] = 0 if node.parent < 0 else depth[node.parent] + 1
+    freedoms = [node.m if node.parent >= 0 else 0 for node in tree.nodes]
     order: list[int] = []
     while leaves:
         following = tree.nodes[order[-1]].parent if order else -1
-        i = min(leaves, key=lambda leaf: (len(N[leaf]), leaf != following, -depth[leaf], -leaf))
+        i = min(leaves, key=lambda leaf: (len(N[leaf]), leaf != following, -freedoms[leaf], -depth[leaf], -leaf))
         leaves.remove(i)
         order.append(i)
         parent = tree.nodes[i].parent

@@ -47,17 +47,15 @@ def eliminate(
     order: list[int],
 ) -> Elimination:
     """All links, in that order: H, G and W, that is Algorithm 1 without its forces."""
-    form = Form(inertias)
-    rank = {i: position for position, i in enumerate(order)}
+    form = Form(inertias, order)
     with stage("constraints"):
-        shares = [form.rows(r, m, rank) for r, m in zip(rows, mu, strict=True)]
-        for i in order:
-            form.merge_ports(i)
+        shares = [form.rows(r, m) for r, m in zip(rows, mu, strict=True)]
     nodes: dict[int, Eliminated] = {}
     for i in order:
         node, p = tree.nodes[i], passages[i]
         with stage("coupling"):
             form.fold_ports(i)
+            form.merge_ports(i)
         with stage("inward"):
             U, B = form.H[i] @ p.S, p.S.T @ (form.H[i] @ p.S) + p.A
             A = p.A
@@ -86,6 +84,7 @@ def _uncouple(
 ) -> list[tuple[int, Array]]:
     """Couplings of a node that is eliminated go on to its parent and to each other."""
     found = []
+    point = p.felt_point(kept)
     for c in range(len(form.ports)):
         if c not in form.G or (i not in form.G[c] and i not in form.g[c]):
             continue
@@ -94,8 +93,11 @@ def _uncouple(
         GS = sum(terms[1:], terms[0])  # (m, n)
         YG = ldl_forward(D, GS.T)  # (n, m)
         if node.parent >= 0:
-            left = p.beyond(G, YG.T @ dY, direct, kept)  # G P^T
-            add_to(form.G[c], node.parent, p.apply_T(left))  # eq. (30c)
+            left = p.apply_T(p.beyond(G, YG.T @ dY, direct, kept))  # G P^T X
+            if point is not None and form.is_before(form.ports[c].node, node.parent):
+                form.couple(c, form.port_on(node.parent, point), left[:, :3])
+            else:
+                add_to(form.G[c], node.parent, left)  # eq. (30c)
         found.append((c, YG))
     for x, (c, YG) in enumerate(found):
         dYG = (YG.T * D.d_inv).T

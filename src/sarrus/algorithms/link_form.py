@@ -15,13 +15,15 @@ from sarrus.algorithms.ports import Port, Share, add_to
 from sarrus.algorithms.rows import Rows
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import symmetric_product
+from sarrus.spatial.orthogonal import is_structurally_zero
 
 
 class Form:
     """The quadratic form (23) of the nodes that are left, in node accelerations a, joint accelerations and ports y."""
 
-    def __init__(self, inertias: list[Array]) -> None:
+    def __init__(self, inertias: list[Array], order: list[int]) -> None:
         self.H = list(inertias)
+        self._rank = {i: position for position, i in enumerate(order)}
         self.C: dict[int, Array] = {}  # (6, n) between a and qdd of one node
         self.B: dict[int, Array] = {}  # (n, n) on qdd
         self.ports: list[Port] = []
@@ -49,14 +51,18 @@ class Form:
         key, M = ((c, d), M) if c <= d else ((d, c), M.T)
         self.W[key] = self.W[key] + M if key in self.W else M
 
-    def rows(self, r: Rows, mu: Array, rank: dict[int, int]) -> list[Share]:
+    def is_before(self, i: int, j: int) -> bool:
+        """Whether node i is eliminated before node j."""
+        return self._rank[i] < self._rank[j]
+
+    def rows(self, r: Rows, mu: Array) -> list[Share]:
         """Add a constraint: eq. (25), multi-link rows included (36); those of one link only touch that (35)."""
         for block in () if r.relation else r.blocks:
             self.H[block.node] = self.H[block.node] + weighted_gram(block, mu)
         for i, s in r.relation:
             add_to(self.B, i, symmetric_product(s.T * mu, s))
         matrices = {i: (None, s) for i, s in r.relation} if r.relation else {b.node: (b.K, None) for b in r.blocks}
-        first, *others = sorted(nodes_of(r), key=lambda i: rank[i])
+        first, *others = sorted(nodes_of(r), key=lambda i: self._rank[i])
         E, e = matrices[first]
         shares = [Share(first, None, E, e)]
         for i in others:
@@ -71,10 +77,15 @@ class Form:
         return shares
 
     def merge_ports(self, i: int) -> None:
-        """Where the ports on a node have more rows than its acceleration, that takes their place."""
-        found = {c: E for c in self.at[i] if (E := self.ports[c].E) is not None and self.ports[c].e is None}
-        if len(found) < 2 or sum(len(E) for E in found.values()) <= len(self.H[i]):
-            return
+        """Where node i is coupled with more rows of the ports on another node than that has accelerations, these take
+        the ports' place."""
+        for j in sorted({self.ports[c].node for c, G in self.G.items() if i in G}):
+            found = {c: E for c in self.at[j] if (E := self.ports[c].E) is not None and self.ports[c].e is None}
+            coupled = [G for c in found if (G := self.G[c].get(i)) is not None]
+            if len(coupled) > 1 and sum(map(_rows_in_use, coupled)) > len(self.H[j]):
+                self._merge(j, found)
+
+    def _merge(self, i: int, found: dict[int, Array]) -> None:
         self.at[i] = [c for c in self.at[i] if c not in found]
         whole = self.add_port(Port(i, np.eye(len(self.H[i])), None))
         for c, E in found.items():
@@ -86,6 +97,9 @@ class Form:
                 M = self.uncouple(c, d)
                 if d == c:
                     self.H[i] = self.H[i] + symmetric_product(E.T @ M, E)
+                elif d == whole:  # another of these ports was coupled with c
+                    A = E.T @ M
+                    self.H[i] = self.H[i] + (A + A.T)
                 else:
                     self.couple(whole, d, E.T @ M)
 
@@ -125,7 +139,7 @@ class Form:
         """
         _, E, e = self.ports[c]
         G, g = self.G[c].pop(j, None), self.g[c].pop(j, None)
-        whole = self.whole_port(j) if G is not None else None
+        whole = self.port_on(j, np.eye(len(self.H[j]))) if G is not None else None
         joint = self.add_port(Port(j, None, np.eye(g.shape[1]))) if g is not None else None
         for port, M in ((whole, G), (joint, g)):
             if port is None or M is None:
@@ -135,12 +149,14 @@ class Form:
             if e is not None:
                 add_to(self.g[port], i, M.T @ e)
 
-    def whole_port(self, i: int) -> int:
-        """The port on a node that is its acceleration."""
-        unit = np.eye(len(self.H[i]))
-        found = [c for c in self.at[i] if (E := self.ports[c].E) is not None and np.array_equal(E, unit)]
-        if found:
-            return found[0]
-        c = self.add_port(Port(i, unit, None))
-        self.merge_ports(i)
-        return self.whole_port(i) if c not in self.at[i] else c
+    def port_on(self, i: int, E: Array) -> int:
+        """The port E a on a node: the one that there is, or a new one."""
+        for c in self.at[i]:
+            port = self.ports[c]
+            if port.E is not None and port.e is None and np.array_equal(port.E, E):
+                return c
+        return self.add_port(Port(i, E, None))
+
+
+def _rows_in_use(G: Array) -> int:
+    return sum(not all(map(is_structurally_zero, row)) for row in G)

@@ -15,6 +15,7 @@ from sarrus.model.tree import Kinematics, Node, Tree
 from sarrus.spatial.arrays import Array, Scalar, is_numeric
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_solve, subtract_product
 from sarrus.spatial.orthogonal import is_structurally_zero
+from sarrus.spatial.rotations import skew
 from sarrus.spatial.stacked import StackedTransform, columns_T, rows_T
 from sarrus.spatial.transforms import Transform
 
@@ -93,6 +94,16 @@ class Passage(NamedTuple):
             mine = (own @ self.S.T)[..., rows]
             left[..., rows] = kept * (along + mine) - mine
         return left
+
+    def felt_point(self, kept: Scalar | None) -> Array | None:
+        """(3, 6) the acceleration of a point of the parent, if that is all that is felt beyond the joint; else None.
+
+        So it is for a ball joint without inertia of its own: rows beyond it are then (rows[:, :3]) times this.
+        """
+        nothing_kept = isinstance(kept, float) and kept == 0.0
+        if not nothing_kept or self.unit_rows != (3, 4, 5) or not isinstance(self.X, Transform):
+            return None
+        return np.hstack([np.eye(3), -skew(self.X.point(np.zeros(3)))])
 
     def apply_T(self, felt: Array) -> Array:
         """From the felt frame to the parent: a force, or rows."""

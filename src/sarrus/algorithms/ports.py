@@ -6,8 +6,9 @@ of the rows which made it, so here it is kept as a product: a *port* c on a link
     y_c = E_c a_j + e_c qdd_j          (the rows' share of link j; e_c for relations between joint coordinates)
 
 and a link i that is coupled with j has G_ci (m, 6) in place of H_ji = E_c^T G_ci. So a ball joint's coupling has three
-rows, a gear's one. Where a link's ports would have more than six rows, and where j is eliminated while link i is still
-coupled with c, the port is the link's whole acceleration, as in the paper.
+rows, a gear's one. Where a link is coupled with more than six rows of another one's ports, and where j is eliminated
+while link i is still coupled with c, the port is the link's whole acceleration, as in the paper; beyond a ball joint it
+is that of a point.
 """
 
 from __future__ import annotations

@@ -1,0 +1,175 @@
+"""LCABA's couplings between links: ports that merge when a link sees too many, points beyond ball joints.
+
+A coupling may be kept in several ways, which cost more or less. Here each is made to occur, and the accelerations are
+still those of the dense oracle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus.algorithms.constrained import pose_problem
+from sarrus.algorithms.lcaba import augmented_lagrangian
+from sarrus.algorithms.link_form import Form
+from sarrus.algorithms.passage import Passage
+from sarrus.model.builder import ModelBuilder
+from sarrus.model.constraints import LoopClosure
+from sarrus.model.state import random_state
+from tests.mechanisms import relative_error
+from tests.oracles.loops import kkt, solve
+
+TOLERANCE = 1e-12  # of the iterations: what is compared is what they converge to
+
+
+def mechanism(rng, joints: list[tuple[str, str, str]], closures: list[tuple[str, str, str]]) -> sarrus.Model:
+    """Bodies (name, parent, joint), a free body "platform", and closures (body, other body, type)."""
+    builder = ModelBuilder("held", gravity=(0.2, -0.4, -9.81))
+
+    def inertial():
+        r = 0.15 * rng.normal(size=(5, 3))
+        com = r.mean(axis=0)
+        S = (r - com).T @ (r - com) / 5
+        return {"mass": 1.0, "com": com, "inertia": np.trace(S) * np.eye(3) - S}
+
+    for name, parent, joint in joints:
+        axes = {} if joint in ("spherical", "free") else {"axis": rng.normal(size=3)}
+        if joint == "universal":
+            axes["second_axis"] = np.cross(axes["axis"], rng.normal(size=3))
+        place = {} if joint == "free" else {"position": 0.3 * rng.normal(size=3), "rotation": rng.normal(size=3)}
+        builder.add_body(name, parent, joint=joint, **axes, **place, **inertial())
+    builder.add_body("platform", joint="free", **inertial())
+    for k, (*bodies, _) in enumerate(closures):
+        for side, body in zip("ab", bodies, strict=True):
+            builder.add_frame(f"{side}_{k}", body, position=0.2 * rng.normal(size=3), rotation=rng.normal(size=3))
+    loops = [LoopClosure(f"loop_{k}", f"a_{k}", f"b_{k}", kind) for k, (_, _, kind) in enumerate(closures)]
+    return builder.build().with_constraints(*loops)
+
+
+def assert_right(model: sarrus.Model, seed: int = 0) -> None:
+    q, v = random_state(model, seed)
+    tau = np.random.default_rng(seed).normal(size=model.nv)
+    qdd, _ = solve(kkt(model, q, v), tau)
+    result = sarrus.forward_dynamics(model, q, v, tau, method="lcaba", tolerance=TOLERANCE, max_iterations=30)
+    assert relative_error(result.qdd, qdd) < 1e-8
+
+
+ARM = ("revolute", "spherical", "revolute")
+
+
+def three_legs() -> sarrus.Model:
+    """Two legs meet in a link below the base, which the third leaves: 6 rows meet there, 9 at the base."""
+    joints = [("base", "world", "free"), ("hip", "base", "revolute")]
+    for leg, root in enumerate(("hip", "hip", "base")):
+        for k, joint in enumerate(ARM):
+            joints.append((f"leg_{leg}_{k}", root if k == 0 else f"leg_{leg}_{k - 1}", joint))
+    return mechanism(np.random.default_rng(3), joints, [(f"leg_{leg}_2", "platform", "connect") for leg in range(3)])
+
+
+def test_ports_that_are_coupled_with_each_other_merge(monkeypatch):
+    met = []
+    original = Form._merge
+
+    def merge(self, i, found):
+        met.append([key for key in self.W if key[0] != key[1] and set(key) <= set(found)])
+        original(self, i, found)
+
+    monkeypatch.setattr(Form, "_merge", merge)
+    assert_right(three_legs())
+    assert any(met), "no two ports that merge were coupled: this mechanism tests nothing"
+
+
+def test_ports_merge_only_where_a_link_sees_more_rows_than_the_other_has_accelerations(monkeypatch):
+    merged_at = []
+    original = Form.merge_ports
+
+    def merge_ports(self, i):
+        before = len(self.ports)
+        original(self, i)
+        if len(self.ports) > before:
+            merged_at.append(i)
+
+    monkeypatch.setattr(Form, "merge_ports", merge_ports)
+    model = three_legs()
+    assert_right(model)
+    assert [model.bodies[i].name for i in merged_at] == ["base"]
+
+
+def rods(kind: str) -> sarrus.Model:
+    """A chain whose links are held by rods, which hang on balls further up; on one of them another rod."""
+    joints = [("base", "world", "free"), ("a", "base", "revolute"), ("b", "a", "revolute"), ("c", "b", "revolute")]
+    joints += [("rod_0", "base", "spherical"), ("rod_1", "a", "spherical"), ("tail", "rod_1", "spherical")]
+    loops = [("rod_0", "b", kind), ("tail", "c", "connect"), ("c", "platform", "connect")]
+    return mechanism(np.random.default_rng(5), joints, loops)
+
+
+@pytest.mark.parametrize("kind", ["connect", "universal", "revolute"])
+def test_beyond_a_ball_joint_a_point_is_felt(kind, monkeypatch):
+    points = []
+    original = Form.port_on
+
+    def port_on(self, i, E):
+        points.append(E.shape)
+        return original(self, i, E)
+
+    monkeypatch.setattr(Form, "port_on", port_on)
+    assert_right(rods(kind))
+    assert (3, 6) in points
+
+
+def test_what_is_felt_beyond_a_ball_joint_is_its_center():
+    model = rods("connect")
+    q, v = random_state(model, 0)
+    problem = pose_problem(model, q, v, v, np.zeros(model.n_input_rows), None, "test", loops=True)
+    i = model.body_names.index("rod_0")
+    passage = problem.passages[i]
+    point = passage.felt_point(0.0)
+    assert isinstance(passage, Passage)
+    assert point is not None
+    left = np.random.default_rng(1).normal(size=(4, 6))
+    left[:, 3:] = 0.0  # nothing along the joint is left
+    rows = passage.apply_T(left)
+    np.testing.assert_allclose(rows[:, :3] @ point, rows, atol=1e-14)
+    assert passage.felt_point(0.5) is None
+    assert passage.felt_point(None) is None
+    assert problem.passages[model.body_names.index("b")].felt_point(0.0) is None
+
+
+def random_mechanism(rng) -> sarrus.Model:
+    """Many ball joints, closures with one body and among each other, rows that are independent."""
+    while True:
+        joints = [("body_0", "world", str(rng.choice(["free", "revolute"])))]
+        for k in range(1, int(rng.integers(6, 11))):
+            parent = f"body_{rng.integers(max(0, k - 3), k)}"
+            joints.append((f"body_{k}", parent, str(rng.choice(["revolute", "spherical", "spherical", "universal"]))))
+        names = [f"body_{k}" for k in rng.choice(len(joints), size=int(rng.integers(2, 5)), replace=False)]
+        kinds = ["connect", "connect", "universal", "revolute"]
+        loops = [(name, "platform", str(rng.choice(kinds))) for name in names]
+        model = mechanism(rng, joints, [*loops, (names[0], names[1], "connect")])
+        if np.linalg.cond(kkt(model, *random_state(model, 0)).J) < 1e3:
+            return model
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_mechanisms_with_ball_joints(seed):
+    assert_right(random_mechanism(np.random.default_rng(seed)))
+
+
+def test_any_order_gives_the_same():
+    """The order decides what it costs, not what comes out: which couplings meet depends on it."""
+    model = rods("universal")
+    rng = np.random.default_rng(2)
+    q, v = random_state(model, rng)
+    tau = rng.normal(size=model.nv)
+    qdd, _ = solve(kkt(model, q, v), tau)
+    problem = pose_problem(model, q, v, tau, np.zeros(model.n_input_rows), None, "test", loops=True)
+    for _ in range(10):
+        order: list[int] = []
+        left = set(range(model.nb))
+        while left:
+            leaves = sorted(i for i in left if not left & set(problem.tree.children(i)))
+            order.append(int(rng.choice(leaves)))
+            left.remove(order[-1])
+        result = augmented_lagrangian(model, problem, None, None, TOLERANCE, 30, order)
+        assert relative_error(result.qdd, qdd) < 1e-8
