@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus.algorithms import link_elimination, merged_ports
 from sarrus.algorithms.constrained import pose_problem
 from sarrus.algorithms.lcaba import augmented_lagrangian
 from sarrus.algorithms.link_form import Form
@@ -69,28 +70,28 @@ def three_legs() -> sarrus.Model:
 
 def test_ports_that_are_coupled_with_each_other_merge(monkeypatch):
     met = []
-    original = Form._merge
+    original = merged_ports.merge
 
-    def merge(self, i, found):
-        met.append([key for key in self.W if key[0] != key[1] and set(key) <= set(found)])
-        original(self, i, found)
+    def merge(form, i, found):
+        met.append([key for key in form.W if key[0] != key[1] and set(key) <= set(found)])
+        original(form, i, found)
 
-    monkeypatch.setattr(Form, "_merge", merge)
+    monkeypatch.setattr(merged_ports, "merge", merge)
     assert_right(three_legs())
     assert any(met), "no two ports that merge were coupled: this mechanism tests nothing"
 
 
 def test_ports_merge_only_where_a_link_sees_more_rows_than_the_other_has_accelerations(monkeypatch):
     merged_at = []
-    original = Form.merge_ports
+    original = link_elimination.merge_ports
 
-    def merge_ports(self, i):
-        before = len(self.ports)
-        original(self, i)
-        if len(self.ports) > before:
+    def merge_ports(form, i):
+        before = len(form.ports)
+        original(form, i)
+        if len(form.ports) > before:
             merged_at.append(i)
 
-    monkeypatch.setattr(Form, "merge_ports", merge_ports)
+    monkeypatch.setattr(link_elimination, "merge_ports", merge_ports)
     model = three_legs()
     assert_right(model)
     assert [model.bodies[i].name for i in merged_at] == ["base"]

@@ -208,8 +208,9 @@ def test_ctrl_c_keeps_what_was_computed(tmp_path, controllers):
     file = tmp_path / "kept.npz"
     command = [sys.executable, "-m", "sarrus.cli.main", "simulate", "zoo:chain:2", "-d", "36000", "--every", "100"]
     process = subprocess.Popen(
-        [*command, "-c", f"{controllers}:slowly", "--save", str(file)], stdout=subprocess.PIPE, text=True
-    )
+        [*command, "-c", f"{controllers}:slowly", "--save", str(file)], stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored in the background
+    )  # fmt: skip
     began = tmp_path / "began"
     while not began.exists() and process.poll() is None:
         time.sleep(0.05)

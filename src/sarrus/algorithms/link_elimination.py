@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sarrus.algorithms.link_form import Form
+from sarrus.algorithms.merged_ports import merge_ports
 from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.ports import Port, Share, add_to
 from sarrus.algorithms.rows import Rows
@@ -55,7 +56,7 @@ def eliminate(
         node, p = tree.nodes[i], passages[i]
         with stage("coupling"):
             form.fold_ports(i)
-            form.merge_ports(i)
+            merge_ports(form, i)
         with stage("inward"):
             U, B = form.H[i] @ p.S, p.S.T @ (form.H[i] @ p.S) + p.A
             A = p.A

@@ -15,7 +15,6 @@ from sarrus.algorithms.ports import Port, Share, add_to
 from sarrus.algorithms.rows import Rows
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import symmetric_product
-from sarrus.spatial.orthogonal import is_structurally_zero
 
 
 class Form:
@@ -76,33 +75,6 @@ class Form:
             self.couple(one, other, np.diag(mu))
         return shares
 
-    def merge_ports(self, i: int) -> None:
-        """Where node i is coupled with more rows of the ports on another node than that has accelerations, these take
-        the ports' place."""
-        for j in sorted({self.ports[c].node for c, G in self.G.items() if i in G}):
-            found = {c: E for c in self.at[j] if (E := self.ports[c].E) is not None and self.ports[c].e is None}
-            coupled = [G for c in found if (G := self.G[c].get(i)) is not None]
-            if len(coupled) > 1 and sum(map(_rows_in_use, coupled)) > len(self.H[j]):
-                self._merge(j, found)
-
-    def _merge(self, i: int, found: dict[int, Array]) -> None:
-        self.at[i] = [c for c in self.at[i] if c not in found]
-        whole = self.add_port(Port(i, np.eye(len(self.H[i])), None))
-        for c, E in found.items():
-            for j, G in self.G.pop(c).items():
-                add_to(self.G[whole], j, E.T @ G)
-            for j, g in self.g.pop(c).items():
-                add_to(self.g[whole], j, E.T @ g)
-            for d in self.partners(c):
-                M = self.uncouple(c, d)
-                if d == c:
-                    self.H[i] = self.H[i] + symmetric_product(E.T @ M, E)
-                elif d == whole:  # another of these ports was coupled with c
-                    A = E.T @ M
-                    self.H[i] = self.H[i] + (A + A.T)
-                else:
-                    self.couple(whole, d, E.T @ M)
-
     def fold_ports(self, i: int) -> None:
         """Ports on a node that is to be eliminated become terms of its own; what was coupled with them gets a port."""
         for c in self.at[i]:
@@ -156,7 +128,3 @@ class Form:
             if port.E is not None and port.e is None and np.array_equal(port.E, E):
                 return c
         return self.add_port(Port(i, E, None))
-
-
-def _rows_in_use(G: Array) -> int:
-    return sum(not all(map(is_structurally_zero, row)) for row in G)

@@ -96,14 +96,10 @@ class Passage(NamedTuple):
         return left
 
     def felt_point(self, kept: Scalar | None) -> Array | None:
-        """(3, 6) the acceleration of a point of the parent, if that is all that is felt beyond the joint; else None.
-
-        So it is for a ball joint without inertia of its own: rows beyond it are then (rows[:, :3]) times this.
-        """
+        """(3, 6) the acceleration of a ball joint's center: rows that pass it are (rows[:, :3]) times that."""
+        is_ball = self.unit_rows == (3, 4, 5) and isinstance(self.X, Transform)
         nothing_kept = isinstance(kept, float) and kept == 0.0
-        if not nothing_kept or self.unit_rows != (3, 4, 5) or not isinstance(self.X, Transform):
-            return None
-        return np.hstack([np.eye(3), -skew(self.X.point(np.zeros(3)))])
+        return np.hstack([np.eye(3), -skew(self.X.point(np.zeros(3)))]) if is_ball and nothing_kept else None
 
     def apply_T(self, felt: Array) -> Array:
         """From the felt frame to the parent: a force, or rows."""
