@@ -51,15 +51,11 @@ from sarrus.algorithms.reduce import reduce as _reduce
 from sarrus.algorithms.references import cite
 from sarrus.algorithms.registry import algorithms
 from sarrus.algorithms.rnea import rnea as _rnea
-from sarrus.codegen.kernel import Kernel, compile
 from sarrus.codegen.tape import OpCount
 from sarrus.codegen.trace import op_count
 from sarrus.delassus import delassus, delassus_cholesky, operational_space_inertia
-from sarrus.diagnosis import Diagnosis, diagnose
 from sarrus.dynamics import forward_dynamics, methods
 from sarrus.eager import eager
-from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
-from sarrus.model import zoo
 from sarrus.model.actuators import Actuator
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.compose import attach
@@ -83,6 +79,10 @@ from sarrus.model.model import Body, Frame, Joint, Model
 from sarrus.model.state import difference, integrate, neutral, normalize
 
 if TYPE_CHECKING:  # imported when used: see `_LATER`
+    from sarrus.codegen.kernel import Kernel, compile
+    from sarrus.diagnosis import Diagnosis, diagnose
+    from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
+    from sarrus.model import zoo
     from sarrus.planning.embedding import embed
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
@@ -235,6 +235,10 @@ __all__ = [
 
 # What not every program needs, by module: `import sarrus` stays quick.
 _LATER = {
+    "codegen.kernel": ("Kernel", "compile"),
+    "diagnosis": ("Diagnosis", "diagnose"),
+    "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
+    "model": ("zoo",),
     "planning.embedding": ("embed",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),
@@ -251,7 +255,8 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     for module, names in _LATER.items():
         if name in names:
-            value = getattr(import_module(f"sarrus.{module}"), name)
+            found = import_module(f"sarrus.{module}")
+            value = getattr(found, name) if hasattr(found, name) else import_module(f"sarrus.{module}.{name}")
             globals()[name] = value
             return value
     raise AttributeError(f"module 'sarrus' has no attribute {name!r}")

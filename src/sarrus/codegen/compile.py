@@ -21,7 +21,7 @@ from sarrus.codegen.table import emit_table
 from sarrus.codegen.tape import Tape
 
 # Instructions per function. LLVM's time per instruction grows with it; beyond a few hundred the code gets no better.
-CHUNK_SIZE = 500
+CHUNK_SIZE = 300
 ENTRIES = ["batch", "batch_single", "single_into", "single_new", "run", "run_single"]
 
 
