@@ -54,6 +54,24 @@ def test_a_sleeping_thread_is_woken(monkeypatch):
         assert (taken(64, 1, 3)[0] == 1).all()
 
 
+def test_an_interrupted_caller_waits_for_the_others(monkeypatch):
+    """They still write into its arrays."""
+    finished = []
+    original = crew._Worker.wait
+
+    def wait(self):
+        if not finished:
+            finished.append("interrupted")
+            raise KeyboardInterrupt
+        original(self)
+        finished.append("waited")
+
+    monkeypatch.setattr(crew._Worker, "wait", wait)
+    with pytest.raises(KeyboardInterrupt):
+        taken(400, 4, 3, seconds=0.001)
+    assert finished == ["interrupted", "waited", "waited"]
+
+
 def test_many_callers_at_once():
     failures = []
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from sarrus.codegen.graph import Op
 from sarrus.codegen.rewrite import rewritten
+from sarrus.codegen.schedule import LATENCY
 from sarrus.codegen.tape import ARITY, Tape
 
 PATIENCE = 8.0  # cycles
-LATENCY: dict[int, float] = {Op.ADD: 3.0, Op.SUB: 3.0, Op.DIV: 13.0, Op.SQRT: 20.0}  # cycles; 4 for all others
 _FUSED = (Op.FMA, Op.FNMA, Op.FMS)
 # How e joins a value v: v + e, v - e or e - v. Per way and operation of v: the operation that results, and the way in
 # which e joins the addend of v.

@@ -50,10 +50,21 @@ def share(function: int, arguments: Sequence[tuple[int, int, int, int]], count: 
             workers[-1].begin(function, *words, *shared)
         board.job[:] = function, *arguments[0], *shared
         _native().work(shared[0] + _Board.job.offset)
-    finally:  # also when interrupted: the others still read and write the caller's arrays
+    finally:
+        try:
+            _wait_for(workers)
+        finally:
+            free += workers
+
+
+def _wait_for(workers: list[_Worker]) -> None:
+    """Until all are done, however often one is interrupted: they read and write the caller's arrays."""
+    try:
         for worker in workers:
             worker.wait()
-            free.append(worker)
+    except BaseException:
+        _wait_for(workers)
+        raise
 
 
 class _Board(ctypes.Structure):

@@ -227,8 +227,9 @@ class Kernel:
                     f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
                 )
                 raise StateError(f"out: {port.name} must be a {self.dtype} array of shape {shape}, got {found}")
-            if not (array.flags.c_contiguous and array.flags.writeable):
-                raise StateError(f"out: {port.name} must be C-contiguous and writeable")
+            flags = array.flags
+            if not (flags.c_contiguous and flags.aligned and flags.writeable):
+                raise StateError(f"out: {port.name} must be C-contiguous, aligned and writeable")
         return given
 
     def threads_for(self, batch: int, threads: int | None) -> int:
