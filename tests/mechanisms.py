@@ -208,3 +208,11 @@ def relative_error(got: Any, expected: Any, scale: float = 0.0) -> float:
     size = max(float(np.abs(expected).max()), scale)
     difference = float(np.abs(got - expected).max())
     return difference / size if difference else 0.0
+
+
+def random_inertial(rng: np.random.Generator) -> dict:
+    """Mass, centre of mass and inertia of five random points, as a builder takes them."""
+    r = 0.15 * rng.normal(size=(5, 3))
+    com = r.mean(axis=0)
+    S = (r - com).T @ (r - com) / 5
+    return {"mass": 1.0, "com": com, "inertia": np.trace(S) * np.eye(3) - S}

@@ -18,7 +18,7 @@ from sarrus.algorithms.passage import Passage
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.state import random_state
-from tests.mechanisms import relative_error
+from tests.mechanisms import random_inertial, relative_error
 from tests.oracles.loops import kkt, solve
 
 TOLERANCE = 1e-12  # of the iterations: what is compared is what they converge to
@@ -27,20 +27,13 @@ TOLERANCE = 1e-12  # of the iterations: what is compared is what they converge t
 def mechanism(rng, joints: list[tuple[str, str, str]], closures: list[tuple[str, str, str]]) -> sarrus.Model:
     """Bodies (name, parent, joint), a free body "platform", and closures (body, other body, type)."""
     builder = ModelBuilder("held", gravity=(0.2, -0.4, -9.81))
-
-    def inertial():
-        r = 0.15 * rng.normal(size=(5, 3))
-        com = r.mean(axis=0)
-        S = (r - com).T @ (r - com) / 5
-        return {"mass": 1.0, "com": com, "inertia": np.trace(S) * np.eye(3) - S}
-
     for name, parent, joint in joints:
         axes = {} if joint in ("spherical", "free") else {"axis": rng.normal(size=3)}
         if joint == "universal":
             axes["second_axis"] = np.cross(axes["axis"], rng.normal(size=3))
         place = {} if joint == "free" else {"position": 0.3 * rng.normal(size=3), "rotation": rng.normal(size=3)}
-        builder.add_body(name, parent, joint=joint, **axes, **place, **inertial())
-    builder.add_body("platform", joint="free", **inertial())
+        builder.add_body(name, parent, joint=joint, **axes, **place, **random_inertial(rng))
+    builder.add_body("platform", joint="free", **random_inertial(rng))
     for k, (*bodies, _) in enumerate(closures):
         for side, body in zip("ab", bodies, strict=True):
             builder.add_frame(f"{side}_{k}", body, position=0.2 * rng.normal(size=3), rotation=rng.normal(size=3))

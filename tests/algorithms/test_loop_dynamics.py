@@ -14,7 +14,7 @@ from sarrus.errors import UnsupportedError
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import CLOSURES
 from sarrus.model.state import random_state
-from tests.mechanisms import relative_error
+from tests.mechanisms import random_inertial, relative_error
 from tests.oracles.loops import assembled, kkt, solve
 
 METHODS = {name: entry for name, entry in sarrus.methods().items() if "loops" in entry.supports}
@@ -31,15 +31,9 @@ def two_chains(
     rng = np.random.default_rng(seed)
     builder = ModelBuilder("two_chains", gravity=(0.3, -0.7, -9.81))
 
-    def inertial():
-        r = 0.15 * rng.normal(size=(5, 3))
-        com = r.mean(axis=0)
-        S = (r - com).T @ (r - com) / 5
-        return {"mass": 1.0, "com": com, "inertia": np.trace(S) * np.eye(3) - S}
-
     parents = ["world", "world"]
     if base == "free":
-        builder.add_body("base", joint="free", **inertial())
+        builder.add_body("base", joint="free", **random_inertial(rng))
         parents = ["base", "base"]
     for x, joint in enumerate(joints):
         side = x % 2
@@ -47,7 +41,7 @@ def two_chains(
         if joint == "universal":
             kwargs["second_axis"] = np.cross(kwargs["axis"], rng.normal(size=3))
         kwargs |= {"position": 0.25 * rng.normal(size=3), "rotation": rng.normal(size=3)}
-        builder.add_body(f"b{x}", parents[side], joint=joint, **kwargs, **inertial())
+        builder.add_body(f"b{x}", parents[side], joint=joint, **kwargs, **random_inertial(rng))
         parents[side] = f"b{x}"
     for name, body in (
         ("tip_a", parents[0]),

@@ -174,6 +174,22 @@ class TestMisuse:
         frozen.flags.writeable = False
         with pytest.raises(StateError, match="writeable"):
             aba(q, v, tau, out=frozen)
+        askew = np.zeros(v.nbytes + 1, dtype=np.uint8)[1:].view(float).reshape(v.shape)
+        with pytest.raises(StateError, match="aligned"):
+            aba(q, v, tau, out=askew)
+
+    def test_what_is_not_ready_for_native_code_is_made_ready(self, aba):
+        """The quick way through a call takes only arrays that it need not change."""
+        q, v, tau = inputs_of(aba, 5)
+        expected = aba(q, v, tau)
+        askew = np.zeros(v.nbytes + 1, dtype=np.uint8)[1:].view(float).reshape(v.shape)
+        askew[:] = v
+        for other in (v.tolist(), np.asfortranarray(v), np.repeat(v, 2, axis=0)[::2], v.astype(np.float32), askew):
+            got = aba(q, other, tau)
+            assert (
+                np.allclose(got, expected, rtol=1e-5) if np.asarray(other).dtype != float else (got == expected).all()
+            )
+        assert np.array_equal(aba(q, v[0], tau), aba(q, np.tile(v[0], (5, 1)), tau))
 
     def test_bad_arguments_of_compile(self):
         with pytest.raises(UnsupportedError, match="float64, float32"):

@@ -294,7 +294,8 @@ def _as_input(port: Port, value: Any, dtype: np.dtype) -> np.ndarray:
         batched = ("B", *port.shape)
         expected = f"{port.name}: expected {dtype} of shape {port.shape} or {batched}".replace("'", "")
         raise StateError(f"{expected}, got {array.shape if has_type else array.dtype}")
-    return np.asarray(array, dtype=dtype, order="C")  # (ascontiguousarray would give a number a dimension)
+    made = np.asarray(array, dtype=dtype, order="C")  # (ascontiguousarray would give a number a dimension)
+    return made if made.flags.aligned else made.copy()
 
 
 def available_cores() -> int:
