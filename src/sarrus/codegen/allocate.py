@@ -44,9 +44,9 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
     """
     first_spill_slot = plan.slots
     tape = plan.tape
-    op, arg, arity = tape.op, tape.arg, ARITY
     sequence = chunk.instructions
-    operands = [arg[k, : arity[op[k]]].tolist() for k in sequence]
+    counts = ARITY[tape.op[sequence]].tolist()
+    operands = [row[:count] for row, count in zip(tape.arg[sequence].tolist(), counts, strict=True)]
     uses: dict[int, list[int]] = {}
     for position, needed in enumerate(operands):
         for a in needed:
@@ -55,7 +55,10 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
         positions.reverse()  # the next use is the last element
 
     home = {a: plan.slot[a] for a in uses if plan.slot[a] >= 0}
-    home.update({a: -1 - int(arg[a, 0]) for a in uses if op[a] == Op.CONST})
+    constants = [
+        a for a, is_constant in zip(uses, (tape.op[list(uses)] == Op.CONST).tolist(), strict=True) if is_constant
+    ]
+    home.update(zip(constants, (-1 - tape.arg[constants, 0]).tolist(), strict=True))
     born_here = set(sequence)
     in_memory = {a for a in uses if a not in born_here}
     held: set[int] = set()
@@ -119,7 +122,7 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
         if uses.get(k):
             held.add(k)
     for k in chunk.copies:
-        if op[k] != Op.CONST:
+        if tape.op[k] != Op.CONST:
             actions.append(Load(k, plan.slot[k]))
         for slot in plan.stores[k]:
             actions.append(Store(k, slot))

@@ -17,7 +17,8 @@ from sarrus.codegen.schedule import LATENCY
 from sarrus.codegen.tape import ARITY, Tape
 
 PATIENCE = 8.0  # cycles
-_FUSED = (Op.FMA, Op.FNMA, Op.FMS)
+_MUL, _ADD = int(Op.MUL), int(Op.ADD)  # (names of an enumeration are slow to look up)
+_SUMS, _FUSED = (_ADD, int(Op.SUB)), (int(Op.FMA), int(Op.FNMA), int(Op.FMS))
 # How e joins a value v: v + e, v - e or e - v. Per way and operation of v: the operation that results, and the way in
 # which e joins the addend of v.
 _PLUS, _MINUS, _FROM = range(3)
@@ -57,7 +58,7 @@ def chain(tape: Tape) -> Tape:
         found = []
         while uses[top] == 1 and segment[top] == where:
             found.append(top)
-            if op[top] == Op.MUL:
+            if op[top] == _MUL:
                 return found
             if op[top] not in _FUSED:
                 return None
@@ -70,7 +71,7 @@ def chain(tape: Tape) -> Tape:
     for k in range(len(op)):
         operands = arg[k][: arity[k]]
         ready[k] = max((ready[a] for a in operands), default=0.0) + (LATENCY.get(op[k], 4.0) if operands else 0.0)
-        if op[k] not in (Op.ADD, Op.SUB):
+        if op[k] not in _SUMS:
             continue
         best, choice = ready[k] + PATIENCE, None
         for mine in (0, 1):
@@ -82,14 +83,14 @@ def chain(tape: Tape) -> Tape:
             for link in reversed(found):
                 end = max(end, ready[arg[link][0]], ready[arg[link][1]]) + 4.0
             if end <= best:
-                best, choice = end, (found, e, _PLUS if op[k] == Op.ADD else _MINUS if mine == 0 else _FROM)
+                best, choice = end, (found, e, _PLUS if op[k] == _ADD else _MINUS if mine == 0 else _FROM)
         if choice is None:
             continue
         found, e, way = choice
         place = [k, *found[1:]]  # the sum becomes the end of the chain, which has as many links as before
         for link, target in zip(found, place, strict=True):
             a, b, addend = arg[link]
-            if op[link] == Op.MUL:
+            if op[link] == _MUL:
                 op[target], arg[target] = int(_BEGUN[way]), [a, b, e]
             else:
                 code, way = _JOINED[way, Op(op[link])]

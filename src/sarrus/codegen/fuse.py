@@ -31,13 +31,14 @@ def fuse(tape: Tape) -> Tape:
         if loop is not None:
             is_result[[*loop.updated, loop.condition]] = True
 
+    sums = np.isin(tape.op, (Op.ADD, Op.SUB)).tolist()
     absorbed_by: dict[int, int] = {}  # an addition -> the product that it absorbs
     # Later products first: of two products in one sum the earlier is then the addend, which is ready sooner.
-    for product in reversed(range(len(op))):
-        if op[product] != Op.MUL or is_result[product] or not users[product]:
+    for product in reversed(np.flatnonzero(tape.op == Op.MUL).tolist()):
+        if is_result[product] or not users[product]:
             continue
         uses = users[product]
-        fits = all(op[k] in (Op.ADD, Op.SUB) and k not in absorbed_by and piece[k] == piece[product] for k in uses)
+        fits = all(sums[k] and k not in absorbed_by and piece[k] == piece[product] for k in uses)
         if fits and len(set(uses)) == len(uses):
             absorbed_by.update(dict.fromkeys(uses, product))
 
