@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sarrus.codegen.graph import Op
 from sarrus.codegen.steps import Chunk, Plan
-from sarrus.codegen.tape import ARITY
 
 NEVER = 1 << 30
 REGISTERS = 15  # of the sixteen that SSE and AVX have; more would only lengthen what LLVM must juggle
@@ -45,8 +46,7 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
     first_spill_slot = plan.slots
     tape = plan.tape
     sequence = chunk.instructions
-    counts = ARITY[tape.op[sequence]].tolist()
-    operands = [row[:count] for row, count in zip(tape.arg[sequence].tolist(), counts, strict=True)]
+    operands = tape.operands(sequence)
     uses: dict[int, list[int]] = {}
     for position, needed in enumerate(operands):
         for a in needed:
@@ -55,10 +55,9 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
         positions.reverse()  # the next use is the last element
 
     home = {a: plan.slot[a] for a in uses if plan.slot[a] >= 0}
-    constants = [
-        a for a, is_constant in zip(uses, (tape.op[list(uses)] == Op.CONST).tolist(), strict=True) if is_constant
-    ]
-    home.update(zip(constants, (-1 - tape.arg[constants, 0]).tolist(), strict=True))
+    used = np.array(list(uses), dtype=int)
+    constants = used[tape.op[used] == Op.CONST]
+    home.update(zip(constants.tolist(), (-1 - tape.arg[constants, 0]).tolist(), strict=True))
     born_here = set(sequence)
     in_memory = {a for a in uses if a not in born_here}
     held: set[int] = set()

@@ -12,7 +12,7 @@ may.
 from __future__ import annotations
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.rewrite import rewritten
+from sarrus.codegen.rewrite import rewritten, segment_of, wanted
 from sarrus.codegen.schedule import LATENCY
 from sarrus.codegen.tape import ARITY, Tape
 
@@ -44,14 +44,9 @@ def chain(tape: Tape) -> Tape:
     for k, count in enumerate(arity):
         for a in arg[k][:count]:
             uses[a] += 1
-    for result in tape.results:
-        for k in result.tolist():
-            uses[k] += 2  # an output is never inside a chain
-    segment = [0] * len(op)
-    for number, (start, stop, loop) in enumerate(tape.segments):
-        segment[start:stop] = [number] * (stop - start)
-        for k in (*loop.updated, loop.condition) if loop is not None else ():
-            uses[k] += 2
+    for k in wanted(tape):
+        uses[k] += 2  # it is never inside a chain
+    segment = segment_of(tape)
 
     def links(top: int, where: int) -> list[int] | None:
         """The chain that ends in `top`, down to its product; None if it is not one, or not for this sum alone."""

@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Sequence
 
+from sarrus.codegen import host
 from sarrus.codegen.memory import CACHE_LINE, address_of, aligned
 from sarrus.codegen.module import load_module
 from sarrus.codegen.writer import Writer
@@ -125,7 +126,7 @@ def _native() -> _Native:
 
 
 def _emit() -> str:
-    is_x86 = platform.machine() in ("x86_64", "AMD64")
+    is_x86 = host.is_x86()
     pause = "call void @llvm.x86.sse2.pause()" if is_x86 else ""  # lets the other thread of this core work
     declaration = "declare void @llvm.x86.sse2.pause()" if is_x86 else ""
     return "\n".join([declaration, _emit_work(), _emit_serve(pause), _emit_post(), _emit_look(pause)])

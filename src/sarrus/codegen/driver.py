@@ -6,13 +6,12 @@ instructions in a batch of any size. While a block is computed, the memory of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sarrus.codegen.artifact import Scratch
 from sarrus.codegen.lane import Lane
 from sarrus.codegen.memory import CACHE_LINE
 from sarrus.codegen.steps import Again, Begin, Plan
 from sarrus.codegen.tape import Port
+from sarrus.codegen.transfer import move_rows
 from sarrus.codegen.writer import Writer
 
 PREFETCHES = 16  # cache lines asked for in one turn of a loop
@@ -88,14 +87,14 @@ def emit_batch(plan: Plan, lane: Lane, scratch: Scratch, run: str, name: str) ->
         state = w.value(f"mul i64 {block}, {lanes}")
         state = w.value(f"add i64 {state}, %first")
         for port_size, base, slot in inputs:
-            _write_gather(w, lane, rows(port_size, base, state, None), port_size, w.offset("%w", slot * lane.bytes))
+            move_rows(w, lane, rows(port_size, base, state, None), w.offset("%w", slot * lane.bytes), port_size, False)
         for ports, to_write in ((inputs, False), (outputs, True)):
             for port_size, base, _ in ports:
                 fetch_next(port_size, base, state, to_write)
         w.do(f"call void @{run}(ptr %w, ptr %k)")
         for port_size, base, slot in outputs:
             target = rows(port_size, base, state, unwanted)
-            _write_scatter(w, lane, target, port_size, w.offset("%w", slot * lane.bytes))
+            move_rows(w, lane, target, w.offset("%w", slot * lane.bytes), port_size, to_rows=True)
     return w.finish()
 
 
@@ -106,80 +105,3 @@ def _ports(w: Writer, ports: tuple[Port, ...], slots: list[int], pointers: str) 
         for number, port in enumerate(ports)
         if port.size
     ]
-
-
-def _write_gather(w: Writer, lane: Lane, rows: list[str], count: int, slots: str) -> None:
-    """One row of `count` scalars per lane becomes `count` slots."""
-    T, size = lane.type, lane.scalar_bytes
-
-    def square(column: str | int, slot: str | int) -> None:
-        """As many columns as there are lanes: byte `column` of the rows, byte `slot` of the slots."""
-        loaded = [w.value(f"load {T}, ptr {w.offset(row, column)}, align {size}") for row in rows]
-        target = w.offset(slots, slot)
-        for number, x in enumerate(transposed(w, lane, loaded)):
-            w.do(f"store {T} {x}, ptr {w.offset(target, number * lane.bytes)}, align {lane.alignment}")
-
-    def single(column: int) -> None:
-        for number, row in enumerate(rows):
-            x = w.value(f"load {lane.scalar}, ptr {w.offset(row, column * size)}, align {size}")
-            w.do(f"store {lane.scalar} {x}, ptr {w.offset(slots, column * lane.bytes + number * size)}, align {size}")
-
-    _in_squares(w, lane, count, square, single)
-
-
-def _write_scatter(w: Writer, lane: Lane, rows: list[str], count: int, slots: str) -> None:
-    """`count` slots become one row of `count` scalars per lane."""
-    T, size = lane.type, lane.scalar_bytes
-
-    def square(column: str | int, slot: str | int) -> None:
-        source = w.offset(slots, slot)
-        places = [w.offset(source, number * lane.bytes) for number in range(lane.count)]
-        loaded = [w.value(f"load {T}, ptr {place}, align {lane.alignment}") for place in places]
-        for row, x in zip(rows, transposed(w, lane, loaded), strict=True):
-            w.do(f"store {T} {x}, ptr {w.offset(row, column)}, align {size}")
-
-    def single(column: int) -> None:
-        for number, row in enumerate(rows):
-            source = w.offset(slots, column * lane.bytes + number * size)
-            x = w.value(f"load {lane.scalar}, ptr {source}, align {size}")
-            w.do(f"store {lane.scalar} {x}, ptr {w.offset(row, column * size)}, align {size}")
-
-    _in_squares(w, lane, count, square, single)
-
-
-def _in_squares(
-    w: Writer, lane: Lane, count: int, square: Callable[[str | int, str | int], None], single: Callable[[int], None]
-) -> None:
-    """`count` columns in squares; the last one overlaps the one before where they do not come out even.
-
-    (Scalar stores, of which a vector is loaded soon after, would make that load wait.)
-    """
-    with w.loop(count // lane.count) as i:
-        square(w.value(f"mul i64 {i}, {lane.bytes}"), w.value(f"mul i64 {i}, {lane.count * lane.bytes}"))
-    if count % lane.count and count > lane.count:
-        square((count - lane.count) * lane.scalar_bytes, (count - lane.count) * lane.bytes)
-    elif count % lane.count:
-        for column in range(count):
-            single(column)
-
-
-def transposed(w: Writer, lane: Lane, vectors: list[str]) -> list[str]:
-    """The square matrix whose rows are `vectors`, transposed: blocks of 1, 2, 4 ... change places."""
-    lanes, T = lane.count, lane.type
-    distance = 1
-    while distance < lanes:
-        exchanged = list(vectors)
-        for i in range(lanes):
-            if i & distance:
-                continue
-            other = i | distance
-            kept = [(j ^ distance) + lanes if j & distance else j for j in range(lanes)]
-            moved = [j + lanes if j & distance else j ^ distance for j in range(lanes)]
-            for row, picks in ((i, kept), (other, moved)):
-                mask = ", ".join(f"i32 {p}" for p in picks)
-                exchanged[row] = w.value(
-                    f"shufflevector {T} {vectors[i]}, {T} {vectors[other]}, <{lanes} x i32> <{mask}>"
-                )
-        vectors = exchanged
-        distance *= 2
-    return vectors

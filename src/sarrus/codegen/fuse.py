@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.rewrite import rewritten
+from sarrus.codegen.rewrite import rewritten, segment_of, wanted
 from sarrus.codegen.tape import ARITY, Tape
 
 
@@ -22,23 +22,15 @@ def fuse(tape: Tape) -> Tape:
     for k, count in enumerate(arity):
         for column in range(count):
             users[arg[k][column]].append(k)
-    is_result = np.zeros(len(op), dtype=bool)
-    for result in tape.results:
-        is_result[result] = True
-    piece = np.zeros(len(op), dtype=int)
-    for number, (start, stop, loop) in enumerate(tape.segments):
-        piece[start:stop] = number
-        if loop is not None:
-            is_result[[*loop.updated, loop.condition]] = True
-
+    stays, segment = wanted(tape), segment_of(tape)
     sums = np.isin(tape.op, (Op.ADD, Op.SUB)).tolist()
     absorbed_by: dict[int, int] = {}  # an addition -> the product that it absorbs
     # Later products first: of two products in one sum the earlier is then the addend, which is ready sooner.
     for product in reversed(np.flatnonzero(tape.op == Op.MUL).tolist()):
-        if is_result[product] or not users[product]:
+        if product in stays or not users[product]:
             continue
         uses = users[product]
-        fits = all(sums[k] and k not in absorbed_by and piece[k] == piece[product] for k in uses)
+        fits = all(sums[k] and k not in absorbed_by and segment[k] == segment[product] for k in uses)
         if fits and len(set(uses)) == len(uses):
             absorbed_by.update(dict.fromkeys(uses, product))
 

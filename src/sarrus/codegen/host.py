@@ -26,11 +26,15 @@ def _cpuinfo() -> dict[str, str]:
     return entry
 
 
+def is_x86() -> bool:
+    return platform.machine() in ("x86_64", "AMD64")
+
+
 @functools.cache
 def features() -> frozenset[str]:
     """Instruction set extensions by LLVM's names, read without starting LLVM where that is possible."""
     words = _cpuinfo().get("flags")
-    if words is not None and platform.machine() in ("x86_64", "AMD64"):
+    if words is not None and is_x86():
         return frozenset(words.split())
     from sarrus.codegen.jit import host_features
 

@@ -19,13 +19,18 @@ def load_module(name: str, variant: str, ir: str, entries: list[str]) -> dict[st
 
         obj = jit.compile_object(ir)
         disk.save(key, obj)
+    memory, addresses = placed(obj, entries)
+    _loaded.append(memory)
+    return addresses
+
+
+def placed(obj: bytes, entries: list[str]) -> tuple[Any, dict[str, int]]:
+    """Object code in memory, for as long as the first result is kept, and the addresses of its functions `entries`."""
     try:
         image, places = link_flat(obj, entries)
-        memory = ExecutableMemory(image)
-        addresses = {entry: memory.address + place for entry, place in places.items()}
     except NotFlatError:
         from sarrus.codegen.jit import load_object
 
-        memory, addresses = load_object(obj, entries)
-    _loaded.append(memory)
-    return addresses
+        return load_object(obj, entries)
+    memory = ExecutableMemory(image)
+    return memory, {entry: memory.address + place for entry, place in places.items()}

@@ -6,8 +6,8 @@ import ctypes
 import time
 
 from sarrus.codegen import host, jit
-from sarrus.codegen.image import ExecutableMemory, NotFlatError, link_flat
 from sarrus.codegen.lane import Lane
+from sarrus.codegen.module import placed
 from sarrus.codegen.writer import Writer
 
 _CHAINS = 10  # independent multiply-adds in flight: latency times throughput, and still all in registers
@@ -16,15 +16,8 @@ _CHAINS = 10  # independent multiply-adds in flight: latency times throughput, a
 def measure_peak(dtype_bits: int = 64, seconds: float = 0.05) -> float:
     """Floating-point operations per second (a multiply-add is two) that one core reaches."""
     lane = Lane(dtype_bits, host.default_lanes(dtype_bits), host.has_fma())
-    obj = jit.compile_object(_loop(lane))
-    try:
-        code, entries = link_flat(obj, ["peak"])
-        memory = ExecutableMemory(code)
-        address = memory.address + entries["peak"]
-    except NotFlatError:
-        memory, addresses = jit.load_object(obj, ["peak"])
-        address = addresses["peak"]
-    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(address)
+    memory, addresses = placed(jit.compile_object(_loop(lane)), ["peak"])
+    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(addresses["peak"])
     data = (ctypes.c_double * (lane.count * 4))()
     repetitions = 50_000
     best, end = float("inf"), time.perf_counter() + seconds

@@ -18,11 +18,11 @@ from functools import cached_property
 import numpy as np
 
 from sarrus.codegen.crew import share
-from sarrus.codegen.driver import transposed
 from sarrus.codegen.lane import Lane
 from sarrus.codegen.memory import address_of, aligned
 from sarrus.codegen.module import load_module
 from sarrus.codegen.native import NativeKernel
+from sarrus.codegen.transfer import move_column, move_square
 from sarrus.codegen.writer import Writer
 
 _GATHER, _SCATTER, _COPY, _RUN = range(4)
@@ -282,23 +282,12 @@ def _copy(w: Writer, lane: Lane, source: str, target: str, count: str) -> None:
 
 def _transfer(w: Writer, lane: Lane, rows: list[str], slots: str, count: str, to_rows: bool) -> None:
     """One row of `count` scalars per lane becomes `count` slots, or the other way round."""
-    lanes, size, T = lane.count, lane.scalar_bytes, lane.type
-    whole = w.value(f"udiv i64 {count}, {lanes}")
+    whole = w.value(f"udiv i64 {count}, {lane.count}")
     with w.loop(whole) as i:
-        column = w.value(f"mul i64 {i}, {lane.bytes}")
-        block = w.offset(slots, w.value(f"mul i64 {i}, {lanes * lane.bytes}"))
-        in_rows = [(w.offset(row, column), size) for row in rows]
-        in_slots = [(w.offset(block, number * lane.bytes), lane.alignment) for number in range(lanes)]
-        sources, targets = (in_slots, in_rows) if to_rows else (in_rows, in_slots)
-        loaded = [w.value(f"load {T}, ptr {address}, align {align}") for address, align in sources]
-        for (address, align), x in zip(targets, transposed(w, lane, loaded), strict=True):
-            w.do(f"store {T} {x}, ptr {address}, align {align}")
-    done = w.value(f"mul i64 {whole}, {lanes}")
+        column, slot = w.value(f"mul i64 {i}, {lane.bytes}"), w.value(f"mul i64 {i}, {lane.count * lane.bytes}")
+        move_square(w, lane, rows, slots, column, slot, to_rows)
+    done = w.value(f"mul i64 {whole}, {lane.count}")
     with w.loop(w.value(f"sub i64 {count}, {done}")) as i:
-        column = w.value(f"add i64 {i}, {done}")
-        offset, slot = w.value(f"mul i64 {column}, {size}"), w.offset(slots, w.value(f"mul i64 {column}, {lane.bytes}"))
-        for number, row in enumerate(rows):
-            in_row, in_slot = w.offset(row, offset), w.offset(slot, number * size)
-            source, target = (in_slot, in_row) if to_rows else (in_row, in_slot)
-            x = w.value(f"load {lane.scalar}, ptr {source}, align {size}")
-            w.do(f"store {lane.scalar} {x}, ptr {target}, align {size}")
+        number = w.value(f"add i64 {i}, {done}")
+        column, slot = w.value(f"mul i64 {number}, {lane.scalar_bytes}"), w.value(f"mul i64 {number}, {lane.bytes}")
+        move_column(w, lane, rows, slots, column, slot, to_rows)

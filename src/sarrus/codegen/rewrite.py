@@ -7,6 +7,20 @@ import numpy as np
 from sarrus.codegen.tape import ARITY, Loop, Tape
 
 
+def segment_of(tape: Tape) -> list[int]:
+    """Per instruction: the number of its segment, which it must not leave."""
+    numbers = [0] * len(tape)
+    for number, (start, stop, _) in enumerate(tape.segments):
+        numbers[start:stop] = [number] * (stop - start)
+    return numbers
+
+
+def wanted(tape: Tape) -> set[int]:
+    """Values that must be there by themselves: outputs, and what decides on and enters a loop's next application."""
+    found = {k for result in tape.results for k in result.tolist()}
+    return found.union(*((*loop.updated, loop.condition) for loop in tape.loops))
+
+
 def rewritten(tape: Tape, op: list[int], arg: list[list[int]], gone: set[int], moved: set[int]) -> Tape:
     """`tape` with these operations and arguments (numbers of the old tape), without the instructions in `gone`.
 

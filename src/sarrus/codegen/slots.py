@@ -47,7 +47,7 @@ def with_slots(tape: Tape, steps: list[Step]) -> Plan:
 
 def _settle_instructions(tape: Tape, step: Chunk, s: int, lives: _Lives, slots: _Slots) -> None:
     """Slots of what chunk `s` makes, each taken when the instructions before it have let go of theirs."""
-    operands = [tape.arg[k, : ARITY[tape.op[k]]].tolist() for k in step.instructions]
+    operands = tape.operands(step.instructions)
     last_user = {a: i for i, used in enumerate(operands) for a in used if lives.last_use[a] == s}
     for i, k in enumerate(step.instructions):
         for a in set(operands[i]):

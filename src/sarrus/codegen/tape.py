@@ -116,6 +116,11 @@ class Tape:
     def __len__(self) -> int:
         return len(self.op)
 
+    def operands(self, instructions: list[int]) -> list[list[int]]:
+        """The values that each of these instructions uses."""
+        counts = ARITY[self.op[instructions]].tolist()
+        return [row[:count] for row, count in zip(self.arg[instructions].tolist(), counts, strict=True)]
+
     @property
     def segments(self) -> Iterator[tuple[int, int, Loop | None]]:
         """The tape in pieces (start, stop, loop): straight-line code, a loop, straight-line code ...; none is empty."""

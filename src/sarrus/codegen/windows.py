@@ -12,11 +12,11 @@ comes from.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable
 
 import numpy as np
 
+from sarrus.codegen import host
 from sarrus.codegen.allocate import Action, Compute
 
 BASES = 7  # registers that a function need not save
@@ -35,7 +35,7 @@ class Windows:
         self._size = slot_bytes
         self._base: dict[int, tuple[int, int]] = {}  # slot -> (number of its base, bytes from there)
         self.prologue: list[str] = []
-        if platform.machine() not in ("x86_64", "AMD64"):
+        if not host.is_x86():
             return  # others reach far enough
         scale = slot_bytes if slot_bytes >= _VECTOR else 1
         span = max(1, _REACH * scale // slot_bytes)
@@ -65,7 +65,7 @@ def _most_used(actions: Iterable[Action], span: int) -> list[int]:
     slots = np.array([action.slot for action in actions if not isinstance(action, Compute)], dtype=int)
     if not len(slots):
         return []
-    # One row of counts: the workspace, a gap that no window bridges, the constants.
+    # One row of counts: the workspace, a gap that no window of the workspace bridges, the constants.
     gap = max(0, int(slots.max()) + 1) + span
     places = np.where(slots >= 0, slots, gap - 1 - slots)
     counts = np.bincount(places, minlength=int(places.max()) + 1 + span)
@@ -73,6 +73,7 @@ def _most_used(actions: Iterable[Action], span: int) -> list[int]:
     for _ in range(BASES):
         total = np.cumsum(np.concatenate([[0], counts]))
         inside = total[span:] - total[:-span]
+        inside[counts[: len(inside)] == 0] = 0  # a window begins with a slot in use, hence never in the gap
         start = int(inside.argmax())
         if inside[start] < WORTH:
             break
