@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.tape import ARITY, IDLE, Loop, Port, Tape
+from sarrus.codegen.tape import ARITY, IDLE, Guard, Loop, Port, Tape
 
 _CHUNK = 800
 _FORMAT = {
@@ -87,11 +87,12 @@ def _source(tape: Tape, name: str, real: str) -> str:
     ops, args = tape.op.tolist(), tape.arg.tolist()
     arity = ARITY[tape.op].tolist()
     chunks: list[list[int]] = []
-    calls_of: list[tuple[range, Loop | None]] = []  # the chunks of each segment
+    calls_of: list[tuple[range, Loop | None, tuple[Guard | None, Guard | None]]] = []  # the chunks of each segment
     for start, stop, loop in tape.segments:
         steps = [k for k in range(start, stop) if ops[k] not in IDLE]
         chunks += [steps[i : i + _CHUNK] for i in range(0, len(steps), _CHUNK)]
-        calls_of.append((range(calls_of[-1][0].stop if calls_of else 0, len(chunks)), loop))
+        mine = range(calls_of[-1][0].stop if calls_of else 0, len(chunks))
+        calls_of.append((mine, loop, tape.guard_at(start, stop)))
     chunk_of = {k: number for number, steps in enumerate(chunks) for k in steps}
     chunk_of.update({k: -2 for loop in tape.loops for k in loop.carried})  # no function makes them
     slot: dict[int, int] = {}  # values that another function needs, to their place in the work array
@@ -101,7 +102,8 @@ def _source(tape: Tape, name: str, real: str) -> str:
                 slot.setdefault(x, len(slot))
     ends = [k for result in tape.results for k in result.tolist()]
     for loop in tape.loops:
-        ends += [*loop.carried, *loop.updated, loop.condition]
+        ends += [*loop.carried, *loop.updated, loop.condition, *([] if loop.entry < 0 else [loop.entry])]
+    ends += [guard.condition for guard in tape.guards]
     for x in ends:
         if x in chunk_of:
             slot.setdefault(x, len(slot))
@@ -130,9 +132,11 @@ def _source(tape: Tape, name: str, real: str) -> str:
                 lines.append(f"    w[{slot[k]}] = t{k};")
         unused = "".join(f"    (void){x};\n" for x in inputs)
         functions.append(f"static void {name}_{chunk}({parameters})\n{{\n" + unused + "\n".join(lines) + "\n}\n")
-    for called, loop in calls_of:
+    for called, loop, (first, last) in calls_of:
+        calls += [] if first is None else [f"    if ({operand(first.condition, -1)} > 0) {{"]
         lines = [f"    {name}_{chunk}({passed});" for chunk in called]
         calls += lines if loop is None else _repeated(loop, lines, real, lambda x: operand(x, -1), args)
+        calls += [] if last is None else ["    }"]
     stores = []
     for port, result in zip(tape.outputs, tape.results, strict=True):
         for k, x in enumerate(result.tolist()):
@@ -152,10 +156,11 @@ def _repeated(
     """`lines`, one application of the loop's step, until it is done."""
     pairs = [(k, u) for k, u in zip(loop.carried, loop.updated, strict=True) if u != k]
     changes = [(operand(k), operand(u), u in loop.carried) for k, u in pairs]
+    begun = "" if loop.entry < 0 else f" && (iteration > 0 || {operand(loop.entry)} > 0)"
     swaps = [x for x in changes if x[2]]  # all change at once: old values are read before any is written
     return [
         *(f"    {operand(k)} = {operand(args[k][0])};" for k in loop.carried),
-        f"    for (long iteration = 0; iteration < {loop.limit}; ++iteration) {{",
+        f"    for (long iteration = 0; iteration < {loop.limit}{begun}; ++iteration) {{",
         *(f"    {line}" for line in lines),
         f"        const int go_on = {operand(loop.condition)} > 0;",
         *(f"        const {real} old{j} = {u};" for j, (_, u, _) in enumerate(swaps)),

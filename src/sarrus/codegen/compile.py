@@ -9,14 +9,14 @@ from sarrus.codegen.allocate import Action, Compute, Load, Store, allocate
 from sarrus.codegen.artifact import Artifact, Scratch
 from sarrus.codegen.chain import chain
 from sarrus.codegen.driver import emit_batch, emit_entry, emit_run, scratch_layout
-from sarrus.codegen.emit import declarations, emit_again, emit_begin, emit_chunk
+from sarrus.codegen.emit import declarations, emit_again, emit_begin, emit_chunk, emit_enter
 from sarrus.codegen.fuse import fuse
 from sarrus.codegen.image import NotFlatError, link_flat
 from sarrus.codegen.lane import Lane
 from sarrus.codegen.plan import plan
 from sarrus.codegen.schedule import schedule
 from sarrus.codegen.single import emit_single
-from sarrus.codegen.steps import Begin, Chunk, Plan, Table
+from sarrus.codegen.steps import Again, Begin, Chunk, Enter, Plan, Table
 from sarrus.codegen.table import emit_table
 from sarrus.codegen.tape import Tape
 
@@ -86,7 +86,9 @@ def _emit_steps(planned: Plan, actions: list[list[Action]], lane: Lane, prefix: 
             parts.append(emit_table(planned, step, lane, name))
         elif isinstance(step, Begin):
             parts.append(emit_begin(planned, step, lane, name))
-        else:
+        elif isinstance(step, Enter):
+            parts.append(emit_enter(planned, step, lane, name))
+        elif isinstance(step, Again):
             parts.append(emit_again(planned, step, lane, name))
         names.append(name)
     return "\n".join([*parts, emit_run(planned, names, f"{prefix}_run")])

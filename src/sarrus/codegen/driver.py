@@ -6,10 +6,12 @@ instructions in a batch of any size. While a block is computed, the memory of th
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 from sarrus.codegen.artifact import Scratch
 from sarrus.codegen.lane import Lane
 from sarrus.codegen.memory import CACHE_LINE
-from sarrus.codegen.steps import Again, Begin, Plan
+from sarrus.codegen.steps import Again, Begin, Enter, Leave, Plan
 from sarrus.codegen.tape import Port
 from sarrus.codegen.transfer import move_rows
 from sarrus.codegen.writer import Writer
@@ -24,16 +26,23 @@ def scratch_layout(plan: Plan, slots: int, lane: Lane) -> Scratch:
 
 
 def emit_run(plan: Plan, step_names: list[str], name: str) -> str:
-    """`name(workspace, constants)`: every step, one after the other; those of a loop until all lanes are done."""
+    """`name(workspace, constants)`: every step, one after the other; those of a loop until all lanes are done, those of
+    a guard if any lane needs them.
+    """
     w = Writer(f"internal void @{name}(ptr %w, ptr %k)")
     end_loop = None
+    guard = ExitStack()
     for step, function in zip(plan.steps, step_names, strict=True):
-        if isinstance(step, Again) and end_loop is not None:
+        if isinstance(step, Leave):
+            guard.close()
+        elif isinstance(step, Enter):
+            guard.enter_context(w.when(w.value(f"call i1 @{function}(ptr %w, ptr %k)")))
+        elif isinstance(step, Begin):
+            end_loop = w.repeat(step.loop.limit, w.value(f"call i1 @{function}(ptr %w, ptr %k)"))
+        elif isinstance(step, Again) and end_loop is not None:
             end_loop(w.value(f"call i1 @{function}(ptr %w, ptr %k)"))
-            continue
-        w.do(f"call void @{function}(ptr %w, ptr %k)")
-        if isinstance(step, Begin):
-            end_loop = w.repeat(step.loop.limit)
+        else:
+            w.do(f"call void @{function}(ptr %w, ptr %k)")
     return w.finish()
 
 

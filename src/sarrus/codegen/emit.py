@@ -9,7 +9,7 @@ from __future__ import annotations
 from sarrus.codegen.allocate import Action, Compute, Load, Store
 from sarrus.codegen.graph import Op
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.steps import Again, Begin, Plan
+from sarrus.codegen.steps import Again, Begin, Enter, Plan
 from sarrus.codegen.tape import ARITY, Tape
 from sarrus.codegen.windows import Windows
 from sarrus.codegen.writer import Writer
@@ -79,14 +79,37 @@ def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str) -> str:
 
 
 def emit_begin(plan: Plan, step: Begin, lane: Lane, name: str) -> str:
-    """A function `name(workspace, constants)`: carried values become their initial ones, and all lanes go on."""
-    w = Writer(f"internal void @{name}(ptr %w, ptr %k)")
+    """A function `name(workspace, constants) -> i1`: carried values become their initial ones. Returns whether any lane
+    enters the loop.
+    """
+    w = Writer(f"internal i1 @{name}(ptr %w, ptr %k)")
     for k in step.loop.carried:
         _store(w, lane, _value(w, plan, lane, int(plan.tape.arg[k, 0])), plan.slot[k])
+    if step.loop.entry >= 0:
+        enters, anybody = _positive(w, plan, lane, step.loop.entry)
+        if lane.count > 1:
+            mask = w.value(f"sext {lane.mask} {enters} to {lane.integer}")
+            w.do(f"store {lane.integer} {mask}, ptr {_slot(w, lane, step.mask_slot)}, align {lane.alignment}")
+        return w.finish(f"ret i1 {anybody}")
     if step.mask_slot >= 0 and lane.count > 1:
         place = _slot(w, lane, step.mask_slot)
         w.do(f"store {lane.integer} {lane.integer_constant(-1)}, ptr {place}, align {lane.alignment}")
-    return w.finish()
+    return w.finish("ret i1 true")
+
+
+def emit_enter(plan: Plan, step: Enter, lane: Lane, name: str) -> str:
+    """A function `name(workspace, constants) -> i1`: whether any lane needs what a guard computes."""
+    w = Writer(f"internal i1 @{name}(ptr %w, ptr %k)")
+    return w.finish(f"ret i1 {_positive(w, plan, lane, step.guard.condition)[1]}")
+
+
+def _positive(w: Writer, plan: Plan, lane: Lane, k: int) -> tuple[str, str]:
+    """In which lanes a value is greater than 0 (not a number is not), and whether it is in any."""
+    where = w.value(f"fcmp ogt {lane.type} {_value(w, plan, lane, k)}, {lane.constant(0.0)}")
+    if lane.count == 1:
+        return where, where
+    bits = f"i{lane.count}"
+    return where, w.value(f"icmp ne {bits} {w.value(f'bitcast {lane.mask} {where} to {bits}')}, 0")
 
 
 def emit_again(plan: Plan, step: Again, lane: Lane, name: str) -> str:

@@ -15,6 +15,10 @@ A graph may repeat a part of itself: `Graph.iterate` records one application of 
 whose values the next application replaces. What the step computes from earlier values alone is the same in every
 application, so it is recorded before the loop (`segment` says where a node belongs). What depends on a placeholder is
 inside; hash-consing forgets it when the step ends, because afterwards the same placeholder means the *final* value.
+
+A part of a graph may be for some states only: `Graph.replace` records it in segments of its own, which are run if one
+of the states at hand needs them, and chooses between the two values per state. What is known outside is used inside,
+never the other way round.
 """
 
 from __future__ import annotations
@@ -99,6 +103,16 @@ class RecordedLoop:
     updated: list[int]  # per carried node: its value for the next application
     condition: int  # go on where it is greater than 0
     limit: int  # applications at most
+    entry: int = -1  # begin where it is greater than 0; -1: always
+
+
+@dataclass(frozen=True)
+class RecordedGuard:
+    """Segments that only matter where a condition is greater than 0."""
+
+    first: int
+    last: int
+    condition: int
 
 
 class Graph:
@@ -117,6 +131,9 @@ class Graph:
         self.segment: list[int] = []
         self.constants: list[float] = []
         self.loops: list[RecordedLoop] = []
+        self.guards: list[RecordedGuard] = []
+        self._guard: Symbol | None = None  # the condition of the open guard
+        self._guarded: list[tuple[int, int, int, int]] = []  # what is to be forgotten when the guard ends
         self._outside = 0  # the segment of what depends on nothing inside a loop
         self._inside = -1  # the segment of the open loop
         self._scoped: list[tuple[int, int, int, int]] = []  # what is to be forgotten when the loop ends
@@ -136,6 +153,8 @@ class Graph:
         elif self._inside >= 0 and any(k >= 0 and self.segment[k] == self._inside for k in (a, b, c)):
             segment = self._inside
             self._scoped.append(key)
+        if self._guard is not None and segment == self._outside:
+            self._guarded.append(key)
         symbol = self._record(op, a, b, c, segment)
         self._known[key] = symbol
         return symbol
@@ -197,7 +216,35 @@ class Graph:
             return x
         return self.node(Op.SELECT, condition.index, _lift(self, x).index, _lift(self, y).index)
 
-    def iterate(self, step: Step, state: State, limit: int) -> tuple[State, Symbol | float]:
+    def replace(self, condition: Symbol, otherwise: State, make: Callable[[], State]) -> State:
+        """See `replacement.replace_where`."""
+        known = self._plain(condition)
+        if not isinstance(known, Symbol):
+            return make() if known > 0.0 else otherwise
+        if self._inside >= 0:
+            raise UnsupportedError("a replacement inside the step of an iteration cannot be traced")
+        if self._guard is not None:
+            raise UnsupportedError("a replacement inside another replacement cannot be traced")
+        first = self._outside = self._outside + 2
+        self._guard = known
+        try:
+            made = make()
+        finally:
+            self.guards.append(RecordedGuard(first, self._outside, known.index))
+            self._guard = None
+            for key in self._guarded:
+                self._known.pop(key, None)
+            self._guarded.clear()
+            self._outside += 2
+        shapes = [np.shape(array) for array in otherwise]
+        returned = [np.shape(array) for array in made]
+        if returned != shapes:
+            raise ValueError(f"a replacement of arrays of shapes {shapes} has shapes {returned}")
+        wanted = self.binary(Op.LESS, 0.0, known)
+        pairs = zip(_elements(made), _elements(otherwise), strict=True)
+        return _packed([x if _same(x, y) else self.select(wanted, x, y) for x, y in pairs], shapes)
+
+    def iterate(self, step: Step, state: State, limit: int, entry: Symbol | float = 1.0) -> tuple[State, Symbol | float]:
         """See `iteration.iterate`. The step is called a few times, once for the record: it must have no side effects.
 
         Only what changes is carried. A number of the state that the step provably returns as it was (a structural
@@ -205,9 +252,13 @@ class Graph:
         """
         if self._inside >= 0:
             raise UnsupportedError("an iteration inside the step of another iteration cannot be traced")
-        if limit < 1:
+        entry = self._plain(entry)
+        if limit < 1 or (not isinstance(entry, Symbol) and not entry > 0.0):
             return state, 0.0
-        if limit == 1:
+        always = not isinstance(entry, Symbol)
+        if self._guard is not None:  # states that do not need the result do not iterate
+            entry = self._guard if always else self.select(self.binary(Op.LESS, 0.0, self._guard), entry, 0.0)
+        if limit == 1 and always:
             return step(state)[0], 1.0
         shapes = [np.shape(array) for array in state]
         start = [self._plain(x) for x in _elements(state)]
@@ -218,7 +269,9 @@ class Graph:
             attempts += 1
             once = self._application(step, start, shapes, varying)
             if not isinstance(once.condition, Symbol) and not once.condition > 0.0:  # never again: that is known now
-                return step(state)[0], 1.0
+                if always:
+                    return step(state)[0], 1.0
+                limit = 1
             changed = {i for i, x in enumerate(once.updated) if i not in varying and not _same(x, start[i])}
             if changed:
                 varying = varying | changed if attempts < _ATTEMPTS else set(range(len(start)))
@@ -236,10 +289,11 @@ class Graph:
                 [once.counted.index, *(self.lift(once.updated[i]).index for i in order)],
                 self.lift(once.condition).index,
                 limit,
+                entry.index if isinstance(entry, Symbol) else -1,
             )
         )
         final = _packed([once.carried.get(i, x) for i, x in enumerate(start)], shapes)
-        return final, once.count if type(once.condition) is Symbol else float(limit)
+        return final, once.count if type(once.condition) is Symbol or not always else float(limit)
 
     def _application(
         self, step: Step, start: list[Symbol | float], shapes: list[tuple[int, ...]], varying: set[int]
@@ -435,8 +489,11 @@ class Symbol(AbstractScalar):
     def choose_if_greater(self, bound, yes, no):
         return self.graph.select(self.graph.binary(Op.LESS, bound, self), yes, no)
 
-    def iterate(self, step, state, limit):
-        return self.graph.iterate(step, state, limit)
+    def iterate(self, step, state, limit, entry):
+        return self.graph.iterate(step, state, limit, entry)
+
+    def replace(self, otherwise, make):
+        return self.graph.replace(self, otherwise, make)
 
     # NumPy calls these methods on the elements of object arrays: np.sin(q) works on both.
     def sin(self):

@@ -71,19 +71,30 @@ def run(tape: Tape, inputs: list, symbolic: bool = False) -> list[list]:
         for k in loop.carried:
             values[k] = values[args[k][0]]
         go_on: Any = 1.0  # where the state is not done
+        if loop.entry >= 0:
+            go_on = table[Op.LESS](0.0, values[loop.entry])
+            if not symbolic and not np.any(go_on):
+                return
         for application in range(loop.limit):
             run_straight(range(loop.carried.stop, loop.stop))
             updated = [values[u] for u in loop.updated]
             more = table[Op.LESS](0.0, values[loop.condition])
-            if application:
+            if application or loop.entry >= 0:
                 updated = [table[Op.SELECT](go_on, x, values[k]) for k, x in zip(loop.carried, updated, strict=True)]
                 more = table[Op.SELECT](go_on, more, 0.0)
             values[loop.start : loop.carried.stop], go_on = updated, more
             if not symbolic and not np.any(go_on):
                 break
 
+    skipped = None
     for start, stop, loop in tape.segments:
-        if loop is None:
+        guard, ending = tape.guard_at(start, stop)
+        if guard is not None and not symbolic and not np.any(np.greater(values[guard.condition], 0.0)):
+            skipped = guard
+        if skipped is not None:
+            values[start:stop] = [0.0] * (stop - start)  # nobody looks at them
+            skipped = None if ending is skipped else skipped
+        elif loop is None:
             run_straight(range(start, stop))
         elif symbolic and loop.limit * (stop - start) > WRITTEN_OUT:
             raise UnsupportedError(

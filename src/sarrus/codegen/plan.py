@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from sarrus.codegen.graph import Op
 from sarrus.codegen.slots import with_slots
-from sarrus.codegen.steps import Again, Begin, Chunk, Plan, Step, Table
+from sarrus.codegen.steps import Again, Begin, Chunk, Enter, Leave, Plan, Step, Table
 from sarrus.codegen.tape import ARITY, IDLE, Tape
 
 _OF_ONE = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
@@ -17,8 +17,11 @@ def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
     """Cut each segment's instructions, in the order given, into steps and give values their slots."""
     steps: list[Step] = []
     for (start, stop, loop), order in zip(tape.segments, orders, strict=True):
+        first, last = tape.guard_at(start, stop)
         straight = _steps(tape, start, stop, order, chunk_size)
+        steps += [] if first is None else [Enter(first)]
         steps += straight if loop is None else [Begin(loop), *straight, Again(loop)]
+        steps += [] if last is None else [Leave()]
     direct = (*IDLE, *TRANSCENDENTAL)
     copies = sorted({k for result in tape.results for k in result.tolist() if tape.op[k] in direct})
     if copies:

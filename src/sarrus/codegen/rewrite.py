@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.codegen.tape import ARITY, Loop, Tape
+from sarrus.codegen.tape import ARITY, Guard, Loop, Tape
 
 
 def segment_of(tape: Tape) -> list[int]:
@@ -16,8 +16,10 @@ def segment_of(tape: Tape) -> list[int]:
 
 
 def wanted(tape: Tape) -> set[int]:
-    """Values that must be there by themselves: outputs, and what decides on and enters a loop's next application."""
+    """Values that must be there by themselves: outputs, what decides on a loop or a guard, what a loop updates."""
     found = {k for result in tape.results for k in result.tolist()}
+    entries = (loop.entry for loop in tape.loops if loop.entry >= 0)
+    found.update(entries, (guard.condition for guard in tape.guards))
     return found.union(*((*loop.updated, loop.condition) for loop in tape.loops))
 
 
@@ -56,10 +58,18 @@ def rewritten(tape: Tape, op: list[int], arg: list[list[int]], gone: set[int], m
         outputs=tape.outputs,
         results=tuple(renumber[result] for result in tape.results),
         loops=tuple(_renumbered(loop, renumber) for loop in tape.loops),
+        guards=tuple(_renumbered_guard(guard, renumber) for guard in tape.guards),
     )
 
 
 def _renumbered(loop: Loop, number: np.ndarray) -> Loop:
     # A loop begins with a carried value, which stays; its last instruction may not.
     start, stop = int(number[loop.start]), int(number[loop.start : loop.stop].max()) + 1
-    return Loop(start, stop, tuple(number[list(loop.updated)].tolist()), int(number[loop.condition]), loop.limit)
+    entry = -1 if loop.entry < 0 else int(number[loop.entry])
+    return Loop(start, stop, tuple(number[list(loop.updated)].tolist()), int(number[loop.condition]), loop.limit, entry)
+
+
+def _renumbered_guard(guard: Guard, number: np.ndarray) -> Guard:
+    left = number[guard.start : guard.stop]
+    left = left[left >= 0]
+    return Guard(int(left.min()), int(left.max()) + 1, int(number[guard.condition]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.codegen.graph import Op
-from sarrus.codegen.steps import Again, Begin, Chunk, Plan, Step, Table
+from sarrus.codegen.steps import Again, Begin, Chunk, Enter, Plan, Step, Table
 from sarrus.codegen.tape import ARITY, Tape
 
 
@@ -30,11 +30,14 @@ def with_slots(tape: Tape, steps: list[Step]) -> Plan:
             made = [k for results in step.results for k in results if k >= 0]
         elif isinstance(step, Begin):
             made = list(step.loop.carried)
-            mask_slot = slots.new() if tape.op[step.loop.condition] != Op.CONST else -1
+            asked = tape.op[step.loop.condition] != Op.CONST or step.loop.entry >= 0
+            mask_slot = slots.new() if asked else -1
             steps[s] = Begin(step.loop, mask_slot)
-        else:
+        elif isinstance(step, Again):
             made = []
             steps[s] = Again(step.loop, mask_slot)
+        else:
+            made = []
         for k in made:
             if lives.in_table[k] or lives.last_use[k] > s:
                 slots.settle(k)
@@ -75,12 +78,16 @@ class _Lives:
                 first = s
                 for k in step.loop.carried:
                     born[k], last_use[arg[k][0]] = s, s
+                if step.loop.entry >= 0:
+                    last_use[step.loop.entry] = s
             elif isinstance(step, Again):
                 for k in (*step.loop.carried, *step.loop.updated, step.loop.condition):
                     last_use[k] = s
                 # What came into the loop is needed until it ends: its next application uses it again.
                 last_use = [s if first < u < s and b <= first else u for b, u in zip(born, last_use, strict=True)]
-            else:
+            elif isinstance(step, Enter):
+                last_use[step.guard.condition] = s
+            elif isinstance(step, Table):
                 for arguments, results in zip(step.arguments, step.results, strict=True):
                     for k in results:
                         if k >= 0:

@@ -4,14 +4,14 @@ A `Chunk` is straight-line code: one native function. A `Table` is a native *loo
 transcendental function, driven by a table of workspace slots: sines and cosines of all joint angles are a loop of fifty
 instructions instead of thousands, and their rare slow path does not cut straight-line code. A loop of the tape is the
 steps from `Begin` to `Again`; its carried values live in slots of their own, which only these two write, so that the
-chunks between them are like all others.
+chunks between them are like all others. A guard is the steps from `Enter` to `Leave`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sarrus.codegen.tape import Loop, Tape
+from sarrus.codegen.tape import Guard, Loop, Tape
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,19 @@ class Again:
     mask_slot: int = -1  # as that of `Begin`
 
 
-Step = Chunk | Table | Begin | Again
+@dataclass(frozen=True)
+class Enter:
+    """The steps from the next one to `Leave` are skipped if no lane needs them."""
+
+    guard: Guard
+
+
+@dataclass(frozen=True)
+class Leave:
+    """The end of what `Enter` may skip."""
+
+
+Step = Chunk | Table | Begin | Again | Enter | Leave
 
 
 @dataclass(frozen=True)

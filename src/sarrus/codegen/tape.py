@@ -18,6 +18,10 @@ Outputs are lists of instruction numbers, row-major, one number per element.
 
 A `Loop` repeats a range of instructions, which begins with its CARRIED ones. Instructions after a loop may use what is
 before it and its carried values, which are final then; nothing else of it. Loops do not nest.
+
+A `Guard` is a range of instructions (with whole loops in it) that may be skipped when no state at hand needs them. What
+comes after chooses, by the same condition, between values from inside and others (SELECT); it uses them for nothing
+else.
 """
 
 from __future__ import annotations
@@ -55,13 +59,15 @@ class OpCount:
     `by_kind` has add (with subtractions and negations), mul, div, sqrt, trig (a sine or a cosine is one) and, where
     they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one) and compare (of what branches).
     A fused multiply-add counts as its two operations. How often an iteration runs depends on the state, so its step is
-    counted once, and `per_iteration` says how much of the total that is.
+    counted once, and `per_iteration` says how much of the total that is. What only some states need (a method that
+    takes over where another fails) is not part of the total: `fallback` says how much it is.
     """
 
     total: int
     by_kind: dict[str, int]
     by_stage: dict[str, int]
     per_iteration: int = 0
+    fallback: int = 0
 
     def after(self, iterations: float) -> float:
         """Operations of a state for which every iteration applies its step so often (a mean may be a fraction)."""
@@ -82,7 +88,8 @@ class Port:
 
 @dataclass(frozen=True)
 class Loop:
-    """Instructions start .. stop - 1, the first of which are CARRIED, applied at least once and at most `limit` times.
+    """Instructions start .. stop - 1, the first of which are CARRIED, applied at most `limit` times, and at least once
+    in a state whose `entry` is greater than 0.
 
     After each application every carried value becomes its updated one, all at once; a state goes on while its condition
     is greater than 0 (not a number: it stops). In a batch, a state that has stopped keeps its carried values while the
@@ -94,10 +101,20 @@ class Loop:
     updated: tuple[int, ...]  # value number j is that of instruction start + j in the next application
     condition: int  # value, perhaps from before the loop
     limit: int  # at least 1
+    entry: int = -1  # value from before the loop; -1: every state enters it
 
     @property
     def carried(self) -> range:
         return range(self.start, self.start + len(self.updated))
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Instructions start .. stop - 1, for states in which the condition, a value from before, is greater than 0."""
+
+    start: int
+    stop: int
+    condition: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +129,7 @@ class Tape:
     outputs: tuple[Port, ...]
     results: tuple[np.ndarray, ...]  # per output: (size,) int32 instruction numbers
     loops: tuple[Loop, ...] = ()  # in order; they do not overlap
+    guards: tuple[Guard, ...] = ()  # likewise; each begins and ends between segments
 
     def __len__(self) -> int:
         return len(self.op)
@@ -123,15 +141,24 @@ class Tape:
 
     @property
     def segments(self) -> Iterator[tuple[int, int, Loop | None]]:
-        """The tape in pieces (start, stop, loop): straight-line code, a loop, straight-line code ...; none is empty."""
-        end = 0
-        for loop in self.loops:
-            if loop.start > end:
-                yield end, loop.start, None
-            yield loop.start, loop.stop, loop
-            end = loop.stop
-        if end < len(self):
-            yield end, len(self), None
+        """The tape in pieces (start, stop, loop): straight-line code, a loop, straight-line code ...; none is empty.
+
+        No piece reaches across the beginning or the end of a guard.
+        """
+        loops = {loop.start: loop for loop in self.loops}
+        cuts = {len(self), *loops, *(x for guard in self.guards for x in (guard.start, guard.stop))}
+        start = 0
+        while start < len(self):
+            loop = loops.get(start)
+            stop = min(cut for cut in cuts if cut > start) if loop is None else loop.stop
+            yield start, stop, loop
+            start = stop
+
+    def guard_at(self, start: int, stop: int) -> tuple[Guard | None, Guard | None]:
+        """The guard that begins with the segment start .. stop - 1, and the one that ends with it."""
+        first = next((guard for guard in self.guards if guard.start == start), None)
+        last = next((guard for guard in self.guards if guard.stop == stop), None)
+        return first, last
 
     @cached_property
     def digest(self) -> str:
@@ -140,8 +167,8 @@ class Tape:
         h.update(repr((self.inputs, self.outputs)).encode())
         for a in (self.op, self.arg, self.constants, *self.results):
             h.update(np.ascontiguousarray(a).tobytes())
-        if self.loops:
-            h.update(repr(self.loops).encode())
+        if self.loops or self.guards:
+            h.update(repr((self.loops, self.guards)).encode())
         return h.hexdigest()
 
     def to_bytes(self) -> bytes:
@@ -153,6 +180,7 @@ class Tape:
             "outputs": [(p.name, p.shape) for p in self.outputs],
             "stages": stages,
             "loops": [astuple(loop) for loop in self.loops],
+            "guards": [astuple(guard) for guard in self.guards],
         }
         file = io.BytesIO()
         np.savez(
@@ -176,24 +204,31 @@ class Tape:
                 constants=file["constants"], inputs=inputs, outputs=outputs,
                 results=tuple(results[a:b] for a, b in itertools.pairwise(ends)),
                 loops=tuple(Loop(start, stop, tuple(updated), *rest) for start, stop, updated, *rest in head["loops"]),
+                guards=tuple(Guard(*numbers) for numbers in head["guards"]),
             )  # fmt: skip
 
     @cached_property
     def op_count(self) -> OpCount:
         by_kind: dict[str, int] = {"add": 0, "mul": 0, "div": 0, "sqrt": 0, "trig": 0}
         by_stage: dict[str, int] = {}
+        rare = np.zeros(len(self), bool)
+        for guard in self.guards:
+            rare[guard.start : guard.stop] = True
         repeated = {k for loop in self.loops for k in range(loop.start, loop.stop)}
-        per_iteration = 0
+        per_iteration = in_guards = 0
         for k, (op, stage) in enumerate(zip(self.op.tolist(), self.stage, strict=True)):
             if op in IDLE:
                 continue
             kinds = ("mul", "add") if op in (Op.FMA, Op.FNMA, Op.FMS) else (_KIND[Op(op)],)
+            if rare[k]:
+                in_guards += len(kinds)
+                continue
             for kind in kinds:
                 by_kind[kind] = by_kind.get(kind, 0) + 1
                 by_stage[stage] = by_stage.get(stage, 0) + 1
             if k in repeated:
                 per_iteration += len(kinds)
-        return OpCount(sum(by_kind.values()), by_kind, by_stage, per_iteration)
+        return OpCount(sum(by_kind.values()), by_kind, by_stage, per_iteration, in_guards)
 
 
 def tape_of(
@@ -228,6 +263,7 @@ def tape_of(
         arg[is_value, column] = new_number[arg[is_value, column]]
     results = tuple(new_number[r] for r in roots)
     loops = _loops(graph, op, segment, new_number)
+    guards = _guards(graph, segment, new_number)
     _check_scopes(op, arg, segment, results, loops)
     return Tape(
         op=op,
@@ -238,6 +274,7 @@ def tape_of(
         outputs=tuple(ports),
         results=results,
         loops=loops,
+        guards=guards,
     )
 
 
@@ -246,9 +283,12 @@ _LEAK = "a value computed inside the step of an iteration is used outside of it:
 
 def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) -> np.ndarray:
     """Per node: whether the roots depend on it. A carried value depends on its update and on its loop's condition."""
-    behind: dict[int, tuple[int, int]] = {}
+    behind: dict[int, tuple[int, ...]] = {}
     for loop in graph.loops:
-        behind |= {k: (updated, loop.condition) for k, updated in zip(loop.carried, loop.updated, strict=True)}
+        decides = (loop.condition,) if loop.entry < 0 else (loop.condition, loop.entry)
+        behind |= {k: (updated, *decides) for k, updated in zip(loop.carried, loop.updated, strict=True)}
+    guard_of = {x: guard.condition for guard in graph.guards for x in range(guard.first, guard.last + 1)}
+    segment = graph.segment
     args = [row[:count] for row, count in zip(arg.tolist(), ARITY[op].tolist(), strict=True)]
     is_carried = (op == Op.CARRIED).tolist()
     flags = [False] * len(op)
@@ -258,6 +298,8 @@ def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) ->
         if not flags[k]:
             flags[k] = True
             waiting += args[k]
+            if segment[k] in guard_of:
+                waiting.append(guard_of[segment[k]])
             if is_carried[k]:
                 if k not in behind:  # of an attempt that was given up
                     raise UnsupportedError(_LEAK)
@@ -273,8 +315,19 @@ def _loops(graph: Graph, op: np.ndarray, segment: np.ndarray, number: np.ndarray
         if updated:
             mine = graph.segment[loop.carried[0]]
             start, stop = np.searchsorted(segment, [mine, mine + 1]).tolist()
-            loops.append(Loop(start, stop, tuple(updated), int(number[loop.condition]), loop.limit))
+            entry = -1 if loop.entry < 0 else int(number[loop.entry])
+            loops.append(Loop(start, stop, tuple(updated), int(number[loop.condition]), loop.limit, entry))
     return tuple(loops)
+
+
+def _guards(graph: Graph, segment: np.ndarray, number: np.ndarray) -> tuple[Guard, ...]:
+    """The guards of which something is needed, in the numbers of the tape."""
+    guards = []
+    for guard in graph.guards:
+        start, stop = np.searchsorted(segment, [guard.first, guard.last + 1]).tolist()
+        if stop > start:
+            guards.append(Guard(start, stop, int(number[guard.condition])))
+    return tuple(guards)
 
 
 def _check_scopes(

@@ -52,11 +52,11 @@ class Writer:
         self.do(f"br label %head{n}")
         self.label(f"end{n}")
 
-    def repeat(self, limit: int) -> Callable[[str], None]:
-        """Begin `do ... while go_on`, done `limit` times at most. The function returned ends it, given go_on."""
+    def repeat(self, limit: int, begin: str) -> Callable[[str], None]:
+        """Begin `if begin: do ... while go_on`, done `limit` times at most. The function returned ends it, given go_on."""
         n = self._fresh()
         before, index = self.block, f"%i{n}"
-        self.do(f"br label %again{n}")
+        self.do(f"br i1 {begin}, label %again{n}, label %end{n}")
         self.label(f"again{n}")
         phi = len(self._lines)
         self.do("")

@@ -25,8 +25,12 @@ class AbstractScalar(ABC):
         """`yes` where bound < self, else `no`."""
 
     @abstractmethod
-    def iterate(self, step: Any, state: tuple, limit: int) -> tuple[tuple, Scalar]:
+    def iterate(self, step: Any, state: tuple, limit: int, entry: Scalar) -> tuple[tuple, Scalar]:
         """See `iteration.iterate`."""
+
+    @abstractmethod
+    def replace(self, otherwise: tuple, make: Any) -> tuple:
+        """See `replacement.replace_where`."""
 
 
 def choose(a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Scalar:

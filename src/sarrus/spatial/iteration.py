@@ -18,25 +18,29 @@ State = tuple[Array, ...]
 Step = Callable[[State], tuple[State, Scalar]]
 
 
-def iterate(step: Step, state: State, limit: int) -> tuple[State, Scalar]:
+def iterate(step: Step, state: State, limit: int, entry: Scalar = 1.0) -> tuple[State, Scalar]:
     """Apply `step` at most `limit` times; go on after an application whose second value is greater than 0.
+
+    entry  the first application, too, happens only where this is greater than 0
 
     Returns the last state and how often the step was applied. A second value that is not a number stops. Arrays keep
     their shapes. The step must be pure: to record it, it is called on symbols, perhaps several times, and what it
     computes leaves it only through the state.
     """
     count = 0
-    go_on: Scalar = 1.0
-    while count < limit and go_on > 0.0:
-        symbol = _symbol_in(state)
+    go_on: Scalar = entry
+    while count < limit:
+        symbol = _symbol_in((*state, go_on))
+        if symbol is None and not go_on > 0.0:
+            break
         if symbol is None:
-            following, go_on = step(state)
-            symbol = _symbol_in((*following, go_on))  # numbers so far, but the step knows symbols
+            following, more = step(state)
+            symbol = _symbol_in((*following, more))  # numbers so far, but the step knows symbols
             if symbol is None:
-                state = following
+                state, go_on = following, more
                 count += 1
                 continue
-        state, more = symbol.iterate(step, state, limit - count)
+        state, more = symbol.iterate(step, state, limit - count, go_on)
         return state, count + more
     return state, float(count)
 

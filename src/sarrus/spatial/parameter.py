@@ -81,8 +81,11 @@ class Parameter(AbstractScalar):
 
         return Parameter(ca.if_else(_bare(bound) < self.expression, _bare(yes), _bare(no)))
 
-    def iterate(self, step, state, limit):
+    def iterate(self, step, state, limit, entry):
         raise TypeError("an iteration on a model's bare parameters: trace the algorithm instead")
+
+    def replace(self, otherwise, make):
+        raise TypeError("a replacement on a model's bare parameters: trace the algorithm instead")
 
     # NumPy calls these on the elements of object arrays.
     def sin(self):
