@@ -41,4 +41,5 @@ def _without_forces(qdd: Any, status: Any = None) -> ConstrainedDynamicsResult:
     """The result of a method that knows no rows."""
     batch = np.shape(qdd)[:-1]
     empty = np.zeros((*batch, 0))
-    return ConstrainedDynamicsResult(qdd, empty, empty, np.zeros(batch), np.zeros(batch) if status is None else status)
+    none = np.zeros(batch)
+    return ConstrainedDynamicsResult(qdd, empty, empty, none, none if status is None else status, none)

@@ -7,8 +7,8 @@ import pytest
 
 import sarrus
 from sarrus import zoo
-from sarrus.algorithms.project import STATUS
 from sarrus.model.state import random_state
+from sarrus.status import Status
 from tests.importers.shared_robots import shared_file
 
 LOOPS = [zoo.four_bar, zoo.flat_four_bar, zoo.slider_crank, zoo.five_bar, zoo.sarrus_linkage, zoo.bennett]
@@ -129,7 +129,7 @@ def test_what_cannot_close_says_so():
     assert (found.status > 0.0).all()
     assert (found.error > 1.0).all()
     assert np.isfinite(found.q).all()
-    assert all(STATUS[int(k)].startswith("not found") for k in found.status)
+    assert all(Status(int(k)).words.startswith("not found") for k in found.status)
 
 
 def test_a_batch_goes_on_without_its_bad_states():

@@ -12,10 +12,14 @@ from sarrus.algorithms.sweeps import inward_articulated, outward_acceleration
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.choice import choose
+from sarrus.spatial.norms import size
+from sarrus.spatial.precision import largest
+from sarrus.status import Status
 
 
 class EmbeddedDynamicsResult(NamedTuple):
-    """Accelerations in both coordinates: qdd = G ydd + g. `status` indexes `sarrus.algorithms.constrained.STATUS`."""
+    """Accelerations in both coordinates: qdd = G ydd + g. `status` is a `sarrus.Status`."""
 
     qdd: Array  # (nv,) of all joints
     ydd: Array  # (ny,) of the independent ones
@@ -55,7 +59,7 @@ def ce_aba(
     problem = pose_problem(model, q, v, given, None, external_forces, "ce_aba", yd=yd, tau_y=tau_y)
     parts = inward_articulated(problem.tree, problem.passages, problem.H, problem.forces, problem.tau)
     ydd, _ = outward_acceleration(problem.tree, problem.passages, parts)
-    qdd, status = spanning(problem, ydd, 0.0)
+    qdd, status = spanning(problem, ydd, choose(size(ydd), largest(), Status.OK, Status.NOT_FINITE))
     return EmbeddedDynamicsResult(qdd, ydd, np.asarray(status, dtype=object))
 
 

@@ -19,22 +19,17 @@ from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
+from sarrus.spatial.norms import root, size
+from sarrus.spatial.precision import epsilon, largest, within
 from sarrus.spatial.stages import stage
+from sarrus.status import Status
 
-STATUS = (
-    "ok",
-    "constraints not met: redundant, singular or conflicting rows",
-    "infeasible: least-squares solution",
-    "stopped at max_iterations",
-    "near a singularity of an embedded cluster: take a method for implicit constraints",
-)
-INFEASIBLE, MAX_ITERATIONS, CLUSTER_SINGULAR = 2.0, 3.0, 4.0
-_TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
+TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
 
 
 class ConstrainedDynamicsResult(NamedTuple):
     """Forces act on the robot, in the axes and at the origin of the constraint's frame (or along its rows), in the
-    order of declaration: M qdd + c = tau + J^T forces. `status` indexes `STATUS`.
+    order of declaration: M qdd + c = tau + J^T forces. `status` is a `sarrus.Status`: OK is a proof (`proof.py`).
     """
 
     qdd: Array  # (nv,)
@@ -42,6 +37,7 @@ class ConstrainedDynamicsResult(NamedTuple):
     residual: Array  # (m,) K a - k in the declared rows
     iterations: Array  # ()
     status: Array  # ()
+    fallback: Array  # () 1 where the method named as `fallback` gave the answer, else 0
 
 
 class Problem(NamedTuple):
@@ -100,26 +96,45 @@ def pose_problem(
 
 
 def result(
-    problem: Problem, qdd: Array, a: list[Array], lam: list[Array], soft: bool = False, iterations: Scalar = 0.0
+    problem: Problem,
+    qdd: Array,
+    a: list[Array],
+    lam: list[Array],
+    soft: bool = False,
+    iterations: Scalar = 0.0,
+    condition: Scalar = 1.0,
+    growth: Scalar = 0.0,
+    status: Scalar = Status.OK,
 ) -> ConstrainedDynamicsResult:
-    """Forces (minus the multipliers) and residuals in the declared basis, and the status that follows from them."""
+    """Forces (minus the multipliers) and residuals in the declared basis, and the status that follows from them.
+
+    condition  that of the rows: how much larger than their residual the error of the accelerations may be, squared
+    growth     how much larger than the mechanism's own inertias are those that rounding acted on
+    status     what is known already
+    """
     rows = problem.rows
     with stage("result"):
         residuals = [r.residual(a) for r in rows]
-        status: Scalar = 0.0
         if rows and not soft:
-            off = sum((x @ x for x in residuals), 0.0)
-            seen = sum((r.k @ r.k for r in rows), 0.0) + sum(
-                (a[b.node] @ a[b.node] for r in rows for b in r.blocks), 0.0
-            )
-            status = choose(_TOLERANCE**2 * (1.0 + seen), off, 1.0, 0.0)
+            off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
+            balanced = choose(growth * epsilon(), within(TOLERANCE, 1e3), status, Status.MOMENTUM_NOT_BALANCED)
+            determined = choose(off * root(condition), scale, balanced, Status.NOT_DETERMINED)
+            status = choose(off, scale, determined, Status.CONSTRAINTS_NOT_MET)
     return result_with_status(problem, qdd, lam, residuals, iterations, status)
+
+
+def seen_by(rows: list[Rows], a: dict[int, Array] | list[Array]) -> Scalar:
+    """Size of the accelerations that the rows see."""
+    nodes = {block.node for r in rows for block in r.blocks}
+    return size(*(r.k for r in rows), *(a[i] for i in sorted(nodes)))
 
 
 def result_with_status(
     problem: Problem, qdd: Array, lam: list[Array], residuals: list[Array], iterations: Scalar, status: Scalar
 ) -> ConstrainedDynamicsResult:
-    """Forces and residuals in the declared basis, where the status is known (proximal methods)."""
+    """Forces and residuals in the declared basis, where it is known whether rows are met and momentum balances."""
+    with stage("result"):
+        status = choose(size(qdd, *lam), largest(), status, Status.NOT_FINITE)
     qdd, status = spanning(problem, qdd, status)
     with stage("result"):
         forces = [r.declared_force(-x) for r, x in zip(problem.rows, lam, strict=True)]
@@ -130,6 +145,7 @@ def result_with_status(
             _joined(declared),
             np.asarray(iterations, dtype=object),
             np.asarray(status, dtype=object),
+            np.asarray(0.0, dtype=object),
         )
 
 
@@ -139,7 +155,7 @@ def spanning(problem: Problem, ydd: Array, status: Scalar) -> tuple[Array, Scala
         return ydd, status
     with stage("clusters"):
         qdd = problem.embedded.expand(ydd, bias=True)
-        return qdd, choose(problem.embedded.regularity(), SINGULAR, CLUSTER_SINGULAR, status)
+        return qdd, choose(SINGULAR, problem.embedded.regularity(), status, Status.CLUSTER_SINGULAR)
 
 
 def _joined(parts: list[Array]) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem
 from sarrus.algorithms.lcaba import augmented_lagrangian
-from sarrus.algorithms.proximal import INPUTS
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -28,7 +28,7 @@ def constrained_aba(
     forces0: Array | None = None,
     mu: float | None = None,
     tolerance: float = 1e-9,
-    max_iterations: int = 10,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics of a tree by constrainedABA: LCABA's black and brown lines (Algorithms 1 to 3).
 

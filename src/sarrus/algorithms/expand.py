@@ -17,7 +17,7 @@ from sarrus.spatial.arrays import Array
 
 
 class ExpandResult(NamedTuple):
-    """`status` indexes `sarrus.algorithms.project.STATUS`."""
+    """`status` is a `sarrus.Status`."""
 
     q: Array  # (nq,)
     v: Array  # (nv,)

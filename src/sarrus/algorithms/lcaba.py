@@ -6,10 +6,10 @@ import numpy as np
 
 from sarrus.algorithms import link_elimination as links
 from sarrus.algorithms import link_sweeps as sweeps
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result_with_status
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result_with_status, seen_by
 from sarrus.algorithms.elimination_order import minimum_degree, nodes_of, support
 from sarrus.algorithms.penalty import penalties
-from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, scale_of, warm_start
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -34,7 +34,7 @@ def lcaba(
     forces0: Array | None = None,
     mu: float | None = None,
     tolerance: float = 1e-9,
-    max_iterations: int = 10,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with loops by LCABA, Algorithms 1 to 3: ABA in which rows are penalties, repeated.
 
@@ -42,7 +42,7 @@ def lcaba(
     fewest neighbours first. Each iteration then repeats two sweeps over the links that carry constraints.
 
     forces0         forces of the last call, to start from (warm start)
-    mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`penalty.default_mu`)
+    mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`penalty.py`)
     tolerance       of the residual and of its change, relative to the accelerations that the rows see, and absolute
     max_iterations  solves, the first included
     """
@@ -62,7 +62,8 @@ def augmented_lagrangian(
 ) -> ConstrainedDynamicsResult:
     """Algorithm 3 for any elimination order."""
     tree, rows = problem.tree, problem.rows
-    weights = penalties(model, mu)
+    penalty = penalties(model, mu, dual=False)
+    weights = penalty.weights
     lam0 = warm_start(problem, forces0)
     e = links.eliminate(tree, problem.passages, problem.H, rows, weights, order)
     inner_set = support(tree, [i for r in rows for i in nodes_of(r)])
@@ -94,8 +95,8 @@ def augmented_lagrangian(
         joined(lam0),
         residual,
         tuple(qdd[i] for i in inner),
-        joined(weights),
-        scale_of(rows, a),
+        penalty,
+        seen_by(rows, a),
         tolerance,
         max_iterations,
     )

@@ -8,6 +8,7 @@ from sarrus.algorithms.loop_elimination import Elimination
 from sarrus.model.model import WORLD
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import ldl_backward, ldl_forward, ldl_solve
+from sarrus.spatial.norms import size
 from sarrus.spatial.stages import stage
 
 
@@ -81,4 +82,4 @@ def dual_scale(desired: Array, free: Array) -> Scalar:
 
     free: the rows' accelerations without constraints, which may be much larger; 1e-4 of them is far above rounding.
     """
-    return desired @ desired + 1e-8 * (free @ free)
+    return size(desired) + 1e-4 * size(free)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,30 +18,64 @@ from sarrus.model.state import random_state
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import symmetric_product
 
-STIFFNESS = 1e6  # mu times a row's diagonal element of the Delassus matrix
+# mu times a row's diagonal element of the Delassus matrix. Large is quick; what bounds it is rounding. Methods that add
+# mu K^T K to inertias lose that much of them. Methods that add 1 / mu to the Delassus matrix lose less, and only where
+# rows are nearly dependent or in conflict.
+PRIMAL, DUAL = 1e6, 1e7
 _SAMPLES = 3
 _IMMOBILE = 1e-9  # a row with so much less mobility than others of its kind has none: what is left is rounding
-_LEAST = 1e-3  # of the mobility of the whole robot as one lump: less is rounding, too
-_mu_of: WeakKeyDictionary[Model, list[Array]] = WeakKeyDictionary()
+_LEAST = 1.0  # of the mobility of the whole robot as one lump: less is rounding, too
+_mobilities_of: WeakKeyDictionary[Model, list[Array]] = WeakKeyDictionary()
 
 
-def penalties(model: Model, mu: float | None) -> list[Array]:
-    """mu per row of every constraint: the given one, or `default_mu`."""
-    if mu is not None:
-        return [np.full(c.size, float(mu)) for c in model.active_constraints]
-    if model not in _mu_of:
-        _mu_of[model] = default_mu(model)
-    return _mu_of[model]
+class Penalty(NamedTuple):
+    """mu of every row, and what it is relative to the mechanism."""
+
+    weights: list[Array]  # per constraint
+    stiffness: float  # the largest mu w, w: typical mobility of a row
+    dual: bool
+
+    @property
+    def mu(self) -> Array:
+        """(m,) of all rows."""
+        return np.concatenate(self.weights) if self.weights else np.zeros(0)
+
+    @property
+    def growth(self) -> float:
+        """How much larger than the mechanism's own are the inertias on which rounding acts."""
+        return 1.0 if self.dual else self.stiffness
 
 
-def default_mu(model: Model) -> list[Array]:
-    """STIFFNESS / w: w is the mean diagonal element of J M^-1 J^T over the rows of one kind of a constraint.
+def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
+    """The given mu on every row, or a stiffness over the typical mobility w, which then converges in a step or two.
+
+    dual: whether the method adds 1 / mu to the Delassus matrix; else it adds mu K^T K to inertias
+    """
+    usual = DUAL if dual else PRIMAL
+    if mu is None:
+        return Penalty([usual / w for w in mobilities(model)], usual, dual)
+    given = float(mu)
+    if not (0.0 < given < float("inf")):
+        raise UnsupportedError(f"mu is {mu!r}: expected a positive, finite number (large is stiff), or None")
+    weights = [np.full(c.size, given) for c in model.active_constraints]
+    mobile = [float(w.max(initial=0.0)) for w in mobilities(model)] if model.is_numeric else []
+    return Penalty(weights, given * max(mobile) if mobile else usual, dual)
+
+
+def mobilities(model: Model) -> list[Array]:
+    """w per row of every constraint: the mean diagonal element of J M^-1 J^T over its rows of one kind.
 
     The kinds are linear and angular rows: forces and moments have different units. w is that of the tree, a mean over
     a few random configurations, and hence a constant of the mechanism: mu decides how fast the iterations converge,
     not what they converge to. A row that nothing in the tree can move (w = 0, out of the plane of a planar mechanism)
     takes the w of the others of its kind, or, where none moves, that of the whole robot as one lump.
     """
+    if model not in _mobilities_of:
+        _mobilities_of[model] = _mobilities(model)
+    return _mobilities_of[model]
+
+
+def _mobilities(model: Model) -> list[Array]:
     if not model.is_numeric:
         raise UnsupportedError(
             f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
@@ -53,13 +88,13 @@ def default_mu(model: Model) -> list[Array]:
         kind: max(_LEAST * lump[kind], *(w for (_, other), w in mobility.items() if other == kind))
         for _, kind in mobility
     }
-    mu = []
+    out = []
     for number, kinds in enumerate(kinds_of):
         w = [mobility[number, kind] for kind in kinds]
         moves = [x > _IMMOBILE * usual[kind] for x, kind in zip(w, kinds, strict=True)]
         chosen = [x if yes else usual[kind] for x, yes, kind in zip(w, moves, kinds, strict=True)]
-        mu.append(STIFFNESS / np.array(chosen))
-    return mu
+        out.append(np.array(chosen))
+    return out
 
 
 def _rotational(model: Model) -> float:

@@ -15,12 +15,7 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.iteration import iterate
 from sarrus.spatial.stages import stage
-
-STATUS = (
-    "converged",
-    "not found: no step from here comes nearer",
-    "not found: stopped at max_iterations",
-)
+from sarrus.status import Status
 
 _FARTHEST = 0.5  # of one step, radians or metres
 _DAMPING = 1e-2  # at first, per metre or radian of error, relative to J M^-1 J^T
@@ -32,7 +27,7 @@ _NEVER = 1e30  # larger than any squared error that counts
 
 
 class ProjectResult(NamedTuple):
-    """`status` indexes `STATUS`; `error` is the largest that is left, in metres or radians (angles, not sines).
+    """`status` is a `sarrus.Status`; `error` is the largest that is left, in metres or radians (angles, not sines).
 
     `opening` is the largest rate J v that is left of v: rounding, except where rows are dependent but for 1e-6.
     """
@@ -98,7 +93,8 @@ def project(
 
     start = (q, np.zeros(model.nv), vector(_NEVER, _NEVER, _DAMPING, 0.0))
     (found, _, (_, error, _, _)), count = iterate(once, start, max_iterations + 1)
-    status = choose(tolerance, error, choose(max_iterations + 0.5, count, 2.0, 1.0), 0.0)
+    failed = choose(max_iterations + 0.5, count, Status.MAX_ITERATIONS, Status.NOT_CLOSER)
+    status = choose(error, tolerance, Status.OK, failed)
     speed, opening = np.zeros(model.nv), 0.0
     if v is not None:
         rows = linearized(model, found, held)

@@ -9,7 +9,7 @@ from sarrus.algorithms.loop_elimination import eliminate
 from sarrus.algorithms.loop_roots import early_roots
 from sarrus.algorithms.loop_sweeps import Loads, at_world, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
-from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, warm_start
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -35,7 +35,7 @@ def prox_bbo(
     forces0: Array | None = None,
     mu: float | None = None,
     tolerance: float = 1e-9,
-    max_iterations: int = 10,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with loops by proxBBO (LCABA paper, Algorithms 4 to 6), about the bias motion.
 
@@ -45,7 +45,8 @@ def prox_bbo(
     once, at the end. For the arguments see `lcaba`.
     """
     problem = pose_problem(model, q, v, tau, k, external_forces, "prox_bbo", loops=True)
-    weights = joined(penalties(model, mu))
+    penalty = penalties(model, mu, dual=True)
+    weights = penalty.mu
     lam0 = joined(warm_start(problem, forces0))
     dtype = np.result_type(q, tau)
     # Algorithm 4: inward, and outward as far as the loops' roots.
@@ -68,7 +69,7 @@ def prox_bbo(
 
     scale = dual_scale(desired, loads.l)
     done = iterations(
-        step, lam0, (lam - lam0) / weights, tuple(qdd.values()), weights, scale, tolerance, max_iterations
+        step, lam0, (lam - lam0) / weights, tuple(qdd.values()), penalty, scale, tolerance, max_iterations
     )
     # The rest of the mechanism.
     qdd = dict(zip(e.inner, done.sums, strict=True))

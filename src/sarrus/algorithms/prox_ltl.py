@@ -8,7 +8,7 @@ from sarrus.algorithms.joint_space import delassus_of, ltdl, solve_forward, solv
 from sarrus.algorithms.loop_jacobian import loop_jacobian
 from sarrus.algorithms.loop_sweeps import dual_scale
 from sarrus.algorithms.penalty import penalties
-from sarrus.algorithms.proximal import INPUTS, SUPPORTS, iterations, joined, warm_start
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
 from sarrus.model.model import Model
@@ -35,7 +35,7 @@ def prox_ltl(
     forces0: Array | None = None,
     mu: float | None = None,
     tolerance: float = 1e-9,
-    max_iterations: int = 10,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics by the sparse factorization of the regularised KKT matrix (Carpentier et al. 2021).
 
@@ -50,7 +50,8 @@ def prox_ltl(
     tree, passages, rows = problem.tree, problem.passages, problem.rows
     factor = ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype))
     z = solve_transposed(factor, problem.tau - inward_forces(tree, passages, problem.forces))  # L^-T (tau - c)
-    weights = joined(penalties(model, mu))
+    penalty = penalties(model, mu, dual=True)
+    weights = penalty.mu
     lam0 = joined(warm_start(problem, forces0))
     J, supports = loop_jacobian(model, tree, passages, rows, q.dtype)
     A, Y = delassus_of(factor, J, supports)
@@ -65,7 +66,7 @@ def prox_ltl(
         return ldl_solve(Lambda, r) / weights, ()  # Lambda (lam - lam_before) = the last residual
 
     done = iterations(
-        step, lam0, (lam - lam0) / weights, (), weights, dual_scale(desired, free), tolerance, max_iterations
+        step, lam0, (lam - lam0) / weights, (), penalty, dual_scale(desired, free), tolerance, max_iterations
     )
     with stage("acceleration"):
         qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)

@@ -8,7 +8,7 @@ from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_proble
 from sarrus.algorithms.loop_elimination import eliminate
 from sarrus.algorithms.loop_sweeps import Loads, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
-from sarrus.algorithms.proximal import INPUTS, iterations, joined, warm_start
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import WORLD, Model
 from sarrus.spatial.arrays import Array
@@ -33,7 +33,7 @@ def prox_pv(
     forces0: Array | None = None,
     mu: float | None = None,
     tolerance: float = 1e-9,
-    max_iterations: int = 10,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics of a tree by proxPV: PV whose L has 1 / mu on its diagonal.
 
@@ -41,7 +41,8 @@ def prox_pv(
     at the end. For the arguments see `lcaba`.
     """
     problem = pose_problem(model, q, v, tau, k, external_forces, "prox_pv")
-    weights, lam0 = joined(penalties(model, mu)), joined(warm_start(problem, forces0))
+    penalty, lam0 = penalties(model, mu, dual=True), joined(warm_start(problem, forces0))
+    weights = penalty.mu
     desired = joined([r.k for r in problem.rows])
     nodes, dtype = list(range(len(problem.tree.nodes))), np.result_type(q, tau)
     roots, damping = [WORLD] * len(problem.rows), (1.0 / weights).astype(dtype)
@@ -57,7 +58,7 @@ def prox_pv(
         return ldl_solve(factor, r) / weights, ()
 
     scale = dual_scale(desired, loads.l)
-    end = iterations(step, lam0, (lam - lam0) / weights, (), weights, scale, tolerance, max_iterations)
+    end = iterations(step, lam0, (lam - lam0) / weights, (), penalty, scale, tolerance, max_iterations)
     qdd = outward(e, nodes, loads, end.lam, {})
     lam, residual = ([x[span] for span in problem.spans] for x in (end.lam, end.residual))
     return result_with_status(problem, joined([qdd[i] for i in nodes]), lam, residual, end.iterations, end.status)

@@ -244,7 +244,9 @@ class Graph:
         pairs = zip(_elements(made), _elements(otherwise), strict=True)
         return _packed([x if _same(x, y) else self.select(wanted, x, y) for x, y in pairs], shapes)
 
-    def iterate(self, step: Step, state: State, limit: int, entry: Symbol | float = 1.0) -> tuple[State, Symbol | float]:
+    def iterate(
+        self, step: Step, state: State, limit: int, entry: Symbol | float = 1.0
+    ) -> tuple[State, Symbol | float]:
         """See `iteration.iterate`. The step is called a few times, once for the record: it must have no side effects.
 
         Only what changes is carried. A number of the state that the step provably returns as it was (a structural

@@ -53,7 +53,7 @@ class Writer:
         self.label(f"end{n}")
 
     def repeat(self, limit: int, begin: str) -> Callable[[str], None]:
-        """Begin `if begin: do ... while go_on`, done `limit` times at most. The function returned ends it, given go_on."""
+        """Start `if begin: do ... while go_on`, `limit` times at most. The function returned ends it, given go_on."""
         n = self._fresh()
         before, index = self.block, f"%i{n}"
         self.do(f"br i1 {begin}, label %again{n}, label %end{n}")

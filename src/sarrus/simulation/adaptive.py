@@ -18,8 +18,6 @@ from sarrus.model.model import Model
 from sarrus.simulation.engine import Given
 from sarrus.simulation.integrators import DORMAND_PRINCE, runge_kutta
 from sarrus.simulation.step import (
-    DIVERGED,
-    TOO_SMALL,
     StepSettings,
     acceleration_of,
     only_if,
@@ -30,6 +28,7 @@ from sarrus.simulation.step import (
 )
 from sarrus.spatial.arrays import Array, Scalar, each, vector
 from sarrus.spatial.choice import choose
+from sarrus.status import Status
 
 ATTEMPTS = 16  # in one call of native code
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
@@ -79,7 +78,7 @@ def attempt(model: Model, settings: StepSettings, tolerance: float, **inputs: Ar
     stuck = choose(0.5, going, choose(0.5, still, 0.0, choose(proposed, _SMALLEST * settings.dt, 1.0, 0.0)), 0.0)
     finite = choose(error, 1e300, 1.0, 0.0)
     alive = choose(0.5, stuck, choose(0.5, finite, -1.0, 0.0), alive)  # -1: the step is too small
-    reason = choose(alive, -0.5, TOO_SMALL, DIVERGED)
+    reason = choose(alive, -0.5, Status.STEP_TOO_SMALL, Status.DIVERGED)
     status = choose(0.5, alive, choose(0.5, still, taken.start.status, 0.0), reason)
     return AttemptResult(
         q=moved[0],

@@ -14,19 +14,15 @@ from sarrus.simulation.projection import CLOSED, Projector, of_positions
 from sarrus.simulation.random_states import closed_within_limits, seeds
 from sarrus.simulation.worst import worst_constraint
 from sarrus.spatial.arrays import Array
+from sarrus.status import Status
 
-STATUS = (
-    "assembled",
-    "assembled on another branch: the reference's does not reach there",
-    "not found: no assembly has these joints there",
-)
 _STEP = 0.1  # radians or metres that a known joint moves at a time
 _FINER = 8  # so many steps for one where that fails
 _FARTHEST = 0.7  # radians or metres that another joint may move in such a step, on the same branch
 
 
 class AssembleResult(NamedTuple):
-    """Loops are closed at q, up to `error` (metres or radians). `status` indexes `simulation.assemble.STATUS`."""
+    """Loops are closed at q, up to `error` (metres or radians). `status` is a `sarrus.Status`."""
 
     q: Array  # (nq,) or (B, nq)
     error: Array  # () or (B,)
@@ -35,7 +31,7 @@ class AssembleResult(NamedTuple):
 
     def in_words(self) -> list[str]:
         """The status of every assembly."""
-        return [STATUS[int(k)] for k in np.atleast_1d(self.status)]
+        return [Status(int(k)).words for k in np.atleast_1d(self.status)]
 
 
 def assemble(
@@ -71,13 +67,13 @@ def assemble(
     close = Projector(closing)
     start = _on_loop(close, np.array(np.broadcast_to(reference, (count, model.nq))))
     q, error = _followed(close, start, wanted, held)
-    status = np.where(error <= CLOSED, 0.0, 2.0)
+    status = np.where(error <= CLOSED, Status.OK, Status.NO_ASSEMBLY)
     for k in np.flatnonzero(status):  # each has restarts of its own
         found, left = _restarted(close, wanted[k], start[k], held, attempts, np.random.default_rng(rng))
         if left < error[k]:
             q[k], error[k] = found, left
-        status[k] = 1.0 if error[k] <= CLOSED else 2.0
-    if strict and (status == 2.0).any():
+        status[k] = Status.OTHER_BRANCH if error[k] <= CLOSED else Status.NO_ASSEMBLY
+    if strict and (status == Status.NO_ASSEMBLY).any():
         raise _impossible(closing, known or {}, q, error, status)
     names = tuple(model.joint_names[k] for k in np.flatnonzero(outside_limits(model, q).any(axis=0)))
     return AssembleResult(q[0], error[0], status[0], names) if single else AssembleResult(q, error, status, names)
@@ -194,9 +190,9 @@ def _restarted(
 
 
 def _impossible(model: Model, known: Mapping[str, Any], q: Array, error: Array, status: Array) -> AssemblyError:
-    k = int(np.argmax(status == 2.0))
+    k = int(np.argmax(status == Status.NO_ASSEMBLY))
     where = ", ".join(f"{name} = {np.array2string(q[k, model.layout.q_of(name)], precision=4)}" for name in known)
-    which = "" if len(q) == 1 else f" for {int(np.sum(status == 2.0))} of {len(q)} (first: number {k})"
+    which = "" if len(q) == 1 else f" for {int(np.sum(status == Status.NO_ASSEMBLY))} of {len(q)} (first: number {k})"
     return AssemblyError(
         f"assemble: {model.name!r} cannot be assembled{which}{' with ' + where if where else ''}: the smallest error "
         f"found is {error[k]:.3g}, in constraint {worst_constraint(model, q[k])!r}"

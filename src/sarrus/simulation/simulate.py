@@ -22,9 +22,10 @@ from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, numbers_of
 from sarrus.simulation.over_time import Progress, Span, adaptive_steps, native_steps, python_steps
 from sarrus.simulation.start import check_closed, has_feedback, initial_state, projected_every, steps_of
-from sarrus.simulation.step import STATUS, StepSettings, with_stabilization
+from sarrus.simulation.step import StepSettings, with_stabilization
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.spatial.arrays import Array
+from sarrus.status import Status
 
 RECORDED = ("q", "v", "tau", "qdd", "forces", "residual", "iterations", "status")
 _TOLERANCE = 1e-6  # of the residual of methods that iterate, relative to the accelerations: no step notices it
@@ -148,7 +149,7 @@ def _run(
     engine = Engine(model, plain, given, every)
     told: dict[str, Any] = {
         "dt": float(dt), "integrator": integrator, "method": name, "record_every": record_every,
-        "project_every": every, "stabilization": stabilization, "status_words": list(STATUS),
+        "project_every": every, "stabilization": stabilization, "status_words": [status.words for status in Status],
     }  # fmt: skip
     kept = tuple(dict.fromkeys(["q", "v", *record]))
     whole = Span(0, steps, steps, record_every, kept, engine.kernel.threads_for(len(q) * steps, threads), progress)

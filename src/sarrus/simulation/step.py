@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.algorithms import registry
-from sarrus.algorithms.constrained import STATUS as DYNAMICS_STATUS
 from sarrus.algorithms.default_method import EMBEDDED
 from sarrus.algorithms.project import project
 from sarrus.errors import UnsupportedError
@@ -22,14 +21,8 @@ from sarrus.simulation.integrators import FIXED_STEP, Dynamics
 from sarrus.simulation.joint_forces import JointForceNumbers, joint_forces, within_effort
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.status import Status
 
-STATUS = (
-    *DYNAMICS_STATUS,
-    "not on the constraints: projection did not converge",
-    "step too small: the tolerance cannot be met",
-    "diverged: not finite, or beyond 1e8; frozen at the last good state",
-)
-NOT_PROJECTED, TOO_SMALL, DIVERGED = (float(len(DYNAMICS_STATUS) + k) for k in range(3))
 _LARGEST = 1e16  # of the squared size of q and v
 _CLOSED = 1e-8  # metres or radians: an error that a projection may leave
 
@@ -71,7 +64,7 @@ def step(model: Model, settings: StepSettings, **inputs: Array) -> StepResult:
     taken = method(model, acceleration, q, v, settings.dt, inputs.get("forces0"))
     start = taken.start
     alive, kept = surviving(inputs["alive"].item(), (taken.q, q), (taken.v, v))
-    status = choose(0.5, alive, start.status, DIVERGED)
+    status = choose(0.5, alive, start.status, Status.DIVERGED)
     return StepResult(
         q=kept[0],
         v=kept[1],
@@ -163,7 +156,7 @@ def back_onto_constraints(model: Model, q: Array, v: Array, alive: Array, worst:
     found = project(model, q, v)
     good = choose(found.error.item(), _CLOSED, alive.item(), 0.0)
     still, kept = surviving(good, (found.q, q), (found.v, v))
-    status = choose(0.5, still, 0.0, choose(0.5, alive.item(), NOT_PROJECTED, DIVERGED))
+    status = choose(0.5, still, 0.0, choose(0.5, alive.item(), Status.NOT_PROJECTED, Status.DIVERGED))
     return ProjectedResult(kept[0], kept[1], scalar(worst_of(worst.item(), status)))
 
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.constrained import STATUS
 from sarrus.errors import StateError, unknown_name
 from sarrus.model.model import Model
 from sarrus.simulation.along import along, closure_error
 from sarrus.spatial.arrays import Array
+from sarrus.status import Status
 
 # Every array of a trajectory: what its last dimension counts.
 FIELDS = {
@@ -186,7 +186,7 @@ class Trajectory:
     @property
     def statuses(self) -> dict[str, int]:
         """How many states ended with which status, in words."""
-        words = self.settings.get("status_words", STATUS)
+        words = self.settings.get("status_words", [status.words for status in Status])
         codes, counts = np.unique(self._recorded("status"), return_counts=True)
         known = dict(enumerate(words))
         return {known.get(int(c), f"status {c:g}"): int(n) for c, n in zip(codes, counts, strict=True)}

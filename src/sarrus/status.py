@@ -1,0 +1,54 @@
+"""What became of a state: one enumeration for the whole library.
+
+`OK` is a proof, not the absence of a complaint: everything is finite, the constraints are met and the momentum balances
+(M qdd + c = tau + J^T f), each within the tolerance that the method states. Comparisons are written so that what is not
+a number fails them.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """An integer, larger the worse; `.words` says what it means and, where there is something to do, what."""
+
+    OK = 0
+    CONSTRAINTS_NOT_MET = 1
+    INFEASIBLE = 2
+    MAX_ITERATIONS = 3
+    CLUSTER_SINGULAR = 4
+    NOT_DETERMINED = 5
+    MOMENTUM_NOT_BALANCED = 6
+    NOT_PROJECTED = 7
+    OTHER_BRANCH = 8
+    NOT_CLOSER = 9
+    NO_ASSEMBLY = 10
+    STEP_TOO_SMALL = 11
+    INPUT_NOT_FINITE = 12
+    NOT_FINITE = 13
+    DIVERGED = 14
+
+    @property
+    def words(self) -> str:
+        """The status as a sentence."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Status.OK: "ok",
+    Status.CONSTRAINTS_NOT_MET: "constraints not met: redundant, singular or conflicting rows",
+    Status.INFEASIBLE: "infeasible: least-squares solution",
+    Status.MAX_ITERATIONS: "stopped at max_iterations",
+    Status.CLUSTER_SINGULAR: "near a singularity of an embedded cluster: take a method for implicit constraints",
+    Status.NOT_DETERMINED: "not determined: so near a singularity that rounding decides",
+    Status.MOMENTUM_NOT_BALANCED: "momentum not balanced: rounding, in a singular limb or because mu is too large",
+    Status.NOT_PROJECTED: "not on the constraints: projection did not converge",
+    Status.OTHER_BRANCH: "assembled on another branch: the reference's does not reach there",
+    Status.NOT_CLOSER: "not found: no step from here comes nearer",
+    Status.NO_ASSEMBLY: "not found: no assembly has these joints there",
+    Status.STEP_TOO_SMALL: "step too small: the tolerance cannot be met",
+    Status.INPUT_NOT_FINITE: "input not finite",
+    Status.NOT_FINITE: "result not finite",
+    Status.DIVERGED: "diverged: not finite, or beyond 1e8; frozen at the last good state",
+}
