@@ -77,6 +77,7 @@ from sarrus.model.constraints import (
 )
 from sarrus.model.model import Body, Frame, Joint, Model
 from sarrus.model.state import difference, integrate, neutral, normalize
+from sarrus.status import Status
 
 if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.codegen.kernel import Kernel, compile
@@ -159,6 +160,7 @@ __all__ = [
     "ModelBuilder",
     "OpCount",
     "Recorder",
+    "Status",
     "Tendon",
     "Trajectory",
     "aba",

@@ -7,14 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.constrained import pose_problem, spanning
+from sarrus.algorithms.proof import if_finite
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import inward_articulated, outward_acceleration
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.choice import choose
-from sarrus.spatial.norms import size
-from sarrus.spatial.precision import largest
 from sarrus.status import Status
 
 
@@ -59,7 +57,7 @@ def ce_aba(
     problem = pose_problem(model, q, v, given, None, external_forces, "ce_aba", yd=yd, tau_y=tau_y)
     parts = inward_articulated(problem.tree, problem.passages, problem.H, problem.forces, problem.tau)
     ydd, _ = outward_acceleration(problem.tree, problem.passages, parts)
-    qdd, status = spanning(problem, ydd, choose(size(ydd), largest(), Status.OK, Status.NOT_FINITE))
+    qdd, status = spanning(problem, ydd, if_finite(Status.OK, ydd))
     return EmbeddedDynamicsResult(qdd, ydd, np.asarray(status, dtype=object))
 
 

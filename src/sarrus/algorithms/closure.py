@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.algorithms.all_rows import between
 from sarrus.algorithms.center_of_mass_rows import center_error
-from sarrus.algorithms.closure_rows import Condition, closure_condition
+from sarrus.algorithms.closure_rows import closure_condition
+from sarrus.algorithms.conditions import Condition
 from sarrus.algorithms.coupling_rows import distance_condition, relation
 from sarrus.algorithms.forward_kinematics import frame_in_node, spatial_velocities, world_poses
-from sarrus.algorithms.gap import gap_condition, link_gap
+from sarrus.algorithms.gap import Measure, gap_condition, link_gap
+from sarrus.algorithms.loop_jacobian import COINCIDENT
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.relative_motion import Relative, path_to_root
 from sarrus.algorithms.rows import motion_matrix
@@ -23,7 +24,6 @@ from sarrus.model.model import WORLD, Model
 from sarrus.model.tree import Kinematics
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.stages import stage
-from sarrus.spatial.transforms import Transform
 
 
 class ClosureResult(NamedTuple):
@@ -34,6 +34,9 @@ class ClosureResult(NamedTuple):
               angle it is turned (radians: axes that are opposite are off by pi, not aligned); zero where a constraint
               says nothing about positions (`link_rows`; a contact or centre of mass without `at`)
     velocity  jacobian @ v: the derivative of `position` where that is zero
+    jacobian  that of the dynamics: M qdd + c = tau + jacobian^T forces, also where loops are open. Where two points
+              should coincide and do not, its rows are the difference of their velocities (a motion of both links as one
+              body turns the gap)
     """
 
     position: Array  # (m,)
@@ -51,20 +54,13 @@ class ClosureResult(NamedTuple):
 def closure(model: Model, q: Array, v: Array | None = None) -> ClosureResult:
     """Position error, velocity and Jacobian of every constraint: loops, couplings, distances, links, centre of mass."""
     joints = joint_kinematics(model.tree, q, v)
-    position, J = position_rows(model, joints, q, v, Measure(_with_angles, link_gap))
+    position, J = position_rows(model, joints, q, v, Measure(_with_angles, link_gap, as_one=True))
     return ClosureResult(position, np.zeros(len(J)) if v is None else J @ v, J)
 
 
 def _with_angles(closure: LoopClosure, x: Relative) -> Condition:
     """The rows of the dynamics, which measure rotations by their sine, and errors by angles."""
     return closure_condition(closure, x)._replace(error=gap_condition(closure, x).error)
-
-
-class Measure(NamedTuple):
-    """How errors are measured: of a loop closure, with its rows, and of a link that is held somewhere."""
-
-    loop: Callable[[LoopClosure, Relative], Condition]
-    link: Callable[[LinkConstraint, Transform, tuple[Array, Array]], Array]
 
 
 def position_rows(
@@ -125,24 +121,25 @@ def _of_pair(constraint: LoopClosure | Distance, model: Model, at: _State, measu
     x = between(model, constraint, at.joints, at.motions, at.velocities)
     with stage("constraint rows"):
         c = distance_condition(constraint, x) if isinstance(constraint, Distance) else measure.loop(constraint, x)
-    J = _jacobian(model, at, [(x.a.node, c.K_a), (x.b.node, c.K_b)])
+    as_one = measure.as_one and isinstance(constraint, LoopClosure) and constraint.joint in COINCIDENT
+    J = _jacobian(model, at, [(x.a.node, c.K_a), (x.b.node, c.K_b)], as_one)
     if isinstance(constraint, LoopClosure) and constraint.joint in ("weld", "connect", "spherical"):
         spans = [slice(i, i + 3) for i in range(0, len(J), 3)]  # from the axes of node a into those of frame a
         return tuple(np.concatenate([x.a.axes.T @ part[s] for s in spans]) for part in (c.error, J))  # type: ignore[return-value]
     return c.error, J
 
 
-def _jacobian(model: Model, at: _State, blocks: list[tuple[int, Array]]) -> Array:
+def _jacobian(model: Model, at: _State, blocks: list[tuple[int, Array]], as_one: bool = False) -> Array:
     """Rows on nodes as rows on joint velocities. What moves all nodes alike, a common ancestor, moves no loop."""
     nodes = model.tree.nodes
     paths = [path_to_root(model.tree, node) for node, _ in blocks]
-    common = set(paths[0]).intersection(*paths[1:]) if len(paths) > 1 else set()
+    common = set(paths[0]).intersection(*paths[1:]) if len(paths) > 1 and not as_one else set()
     J = np.zeros((len(blocks[0][1]), model.nv), dtype=np.result_type(at.dtype, *(K for _, K in blocks)))
     with stage("jacobian"):
         for path, (_, K) in zip(paths, blocks, strict=True):
             for i in path:
                 if i in common:
                     break
-                J[:, nodes[i].v] = K @ at.joints[i].S
+                J[:, nodes[i].v] = J[:, nodes[i].v] + K @ at.joints[i].S
                 K = np.stack([at.joints[i].X.apply_T(row) for row in K])
     return J

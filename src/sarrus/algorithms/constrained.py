@@ -13,18 +13,15 @@ from sarrus.algorithms.constraint_rows import constraint_rows
 from sarrus.algorithms.embedded import SINGULAR, Embedded, embedded_at
 from sarrus.algorithms.node_inertia import NodeInertia
 from sarrus.algorithms.passage import Passage, passages_of
+from sarrus.algorithms.proof import if_finite, proved
 from sarrus.algorithms.rows import Rows
 from sarrus.algorithms.sweeps import joint_kinematics, link_inertias, outward_motion, resultant_forces
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
-from sarrus.spatial.norms import root, size
-from sarrus.spatial.precision import epsilon, largest, within
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
-
-TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
 
 
 class ConstrainedDynamicsResult(NamedTuple):
@@ -102,31 +99,20 @@ def result(
     lam: list[Array],
     soft: bool = False,
     iterations: Scalar = 0.0,
-    condition: Scalar = 1.0,
-    growth: Scalar = 0.0,
-    status: Scalar = Status.OK,
+    growth: Scalar = 1.0,
 ) -> ConstrainedDynamicsResult:
     """Forces (minus the multipliers) and residuals in the declared basis, and the status that follows from them.
 
-    condition  that of the rows: how much larger than their residual the error of the accelerations may be, squared
-    growth     how much larger than the mechanism's own inertias are those that rounding acted on
-    status     what is known already
+    growth: how much smaller than they usually are the pivots were that rows were eliminated with. Rounding grows with
+    it, and what the rows' residual means for the accelerations with its root.
     """
     rows = problem.rows
+    status: Scalar = Status.OK
     with stage("result"):
         residuals = [r.residual(a) for r in rows]
         if rows and not soft:
-            off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
-            balanced = choose(growth * epsilon(), within(TOLERANCE, 1e3), status, Status.MOMENTUM_NOT_BALANCED)
-            determined = choose(off * root(condition), scale, balanced, Status.NOT_DETERMINED)
-            status = choose(off, scale, determined, Status.CONSTRAINTS_NOT_MET)
+            status = proved(rows, residuals, a, growth)
     return result_with_status(problem, qdd, lam, residuals, iterations, status)
-
-
-def seen_by(rows: list[Rows], a: dict[int, Array] | list[Array]) -> Scalar:
-    """Size of the accelerations that the rows see."""
-    nodes = {block.node for r in rows for block in r.blocks}
-    return size(*(r.k for r in rows), *(a[i] for i in sorted(nodes)))
 
 
 def result_with_status(
@@ -134,7 +120,7 @@ def result_with_status(
 ) -> ConstrainedDynamicsResult:
     """Forces and residuals in the declared basis, where it is known whether rows are met and momentum balances."""
     with stage("result"):
-        status = choose(size(qdd, *lam), largest(), status, Status.NOT_FINITE)
+        status = if_finite(status, qdd, *lam)
     qdd, status = spanning(problem, qdd, status)
     with stage("result"):
         forces = [r.declared_force(-x) for r, x in zip(problem.rows, lam, strict=True)]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.closure import Measure, position_rows
+from sarrus.algorithms.closure import position_rows
 from sarrus.algorithms.crba import crba
-from sarrus.algorithms.gap import gap_condition, link_gap
+from sarrus.algorithms.gap import Measure, gap_condition, link_gap
 from sarrus.algorithms.joint_space import Ltdl, delassus_of, ltdl, solve_forward
 from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.model.model import Model

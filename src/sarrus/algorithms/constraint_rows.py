@@ -15,7 +15,7 @@ from sarrus.errors import UnsupportedError
 from sarrus.model.constraints import Contact, LinkConstraint, LinkRows
 from sarrus.model.model import WORLD, Model
 from sarrus.model.tree import Kinematics, Tree
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, is_numeric
 from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
 from sarrus.spatial.transforms import Transform
@@ -104,7 +104,19 @@ def _rows(
         return Rows((Block(i, A[:3]),), k, constraint.R)
     assert isinstance(constraint, LinkRows)
     K = constraint.K @ A
-    return Rows((Block(i, K),), desired - K @ (spatial + rate * velocity) - error, constraint.R)
+    k = desired - K @ (spatial + rate * velocity) - error
+    lengths = row_lengths(constraint)
+    return Rows((Block(i, (K.T / lengths).T),), k / lengths, constraint.R, lengths=lengths)
+
+
+def row_lengths(constraint: LinkRows) -> Array:
+    """What rows are divided by, so that methods see rows of length one: a residual means the same in all of them."""
+    if not is_numeric(constraint.K):
+        return np.ones(len(constraint.K))
+    scale = np.abs(constraint.K).max(axis=1)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    length = scale * np.linalg.norm(constraint.K / scale[:, None], axis=1)
+    return np.where(length > 0.0, length, 1.0)
 
 
 def position_error(constraint: LinkConstraint, X: Transform, pose: tuple[Array, Array]) -> Array:

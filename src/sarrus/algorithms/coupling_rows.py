@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.closure_rows import Condition
+from sarrus.algorithms.conditions import Condition
 from sarrus.algorithms.relative_motion import Relative
-from sarrus.algorithms.rows import Block, Rows
+from sarrus.algorithms.rows import Block, Rows, merged
 from sarrus.errors import UnsupportedError
 from sarrus.model.constraints import Coupling, Distance
 from sarrus.model.model import WORLD, Model
@@ -103,9 +103,9 @@ def distance_condition(constraint: Distance, x: Relative) -> Condition:
     K_a = -(n @ np.concatenate([E, -skew(x.a.p)], axis=1))
     K_b = (n @ x.R) @ np.concatenate([E, -skew(x.b.p)], axis=1)
     centripetal = (rate @ rate - along * along) * inverse
-    return Condition(
-        K_a[None], K_b[None], vector(length - constraint.length), vector(along), vector(n @ bias + centripetal)
-    )
+    error = vector(length - constraint.length)
+    found = Condition(K_a[None], K_b[None], error, vector(along), vector(n @ bias + centripetal))
+    return found.at_rest if x.a.node == x.b.node else found
 
 
 def distance_rows(constraint: Distance, x: Relative) -> Rows:
@@ -114,4 +114,4 @@ def distance_rows(constraint: Distance, x: Relative) -> Rows:
     T = constraint.stabilization
     k = -c.bias if T is None else -c.bias - (2.0 / T) * c.rate - (1.0 / T**2) * c.error
     blocks = [Block(side.node, K) for side, K in ((x.a, c.K_a), (x.b, c.K_b)) if side.node != WORLD]
-    return Rows(tuple(blocks), k)
+    return Rows(merged(blocks), k)

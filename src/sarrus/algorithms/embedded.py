@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.cluster_motion import ClusterMotion, cluster_motions
-from sarrus.algorithms.rows import Block, Rows
+from sarrus.algorithms.rows import Block, Rows, merged
 from sarrus.algorithms.sweeps import joint_kinematics
 from sarrus.model.clusters import ClusterTree
 from sarrus.model.model import Model
@@ -80,13 +80,8 @@ class Embedded(NamedTuple):
         return node, K if ports == 1 else np.concatenate([K if k == port else zero for k in range(ports)], axis=1)
 
     def _row(self, r: Rows) -> Rows:
-        blocks: dict[int, Block] = {}
-        for b in r.blocks:
-            node, K = self.place(b.node, b.K)
-            if node in blocks:
-                blocks[node] = Block(node, blocks[node].K + K)
-            else:
-                blocks[node] = Block(node, K, b.gram if K is b.K else None)
+        placed = [(b, *self.place(b.node, b.K)) for b in r.blocks]
+        blocks = merged([Block(node, K, b.gram if K is b.K else None) for b, node, K in placed])
         k, relation = r.k, dict[int, Array]()
         for i, s in r.relation:
             node = self.tree.node_of[i]
@@ -95,7 +90,7 @@ class Embedded(NamedTuple):
                 mine = motion.rows_of(self.model.layout.v[i])
                 k, s = k - s @ motion.g[mine], s @ motion.G[mine]
             relation[node] = relation[node] + s if node in relation else s
-        return r._replace(blocks=tuple(blocks.values()), k=k, relation=tuple(relation.items()))
+        return r._replace(blocks=blocks, k=k, relation=tuple(relation.items()))
 
 
 def embedded_at(model: Model, q: Array, v: Array | None, yd: Array | None = None, loaded: bool = True) -> Embedded:

@@ -7,9 +7,13 @@ J^T error is the exact gradient of half the squared error, open or closed, and w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
-from sarrus.algorithms.closure_rows import Condition, across, closure_condition, coincide, coordinate, joined, screw
+from sarrus.algorithms.closure_rows import closure_condition
+from sarrus.algorithms.conditions import Condition, across, coincide, coordinate, joined, screw
 from sarrus.algorithms.constraint_rows import position_error
 from sarrus.algorithms.relative_motion import Relative
 from sarrus.model.constraints import Contact, LinkConstraint, LoopClosure
@@ -20,6 +24,17 @@ from sarrus.spatial.transforms import Transform
 
 _TINY = 1e-30  # added to squares: no division by zero
 _HALF_TURN = 1e-16  # squared sine below which an angle near pi has no axis that can be told
+
+
+class Measure(NamedTuple):
+    """How errors are measured: of a loop closure, with its rows, and of a link that is held somewhere.
+
+    as_one: whether rows see how a motion of both links as one body turns the gap between points that should coincide
+    """
+
+    loop: Callable[[LoopClosure, Relative], Condition]
+    link: Callable[[LinkConstraint, Transform, tuple[Array, Array]], Array]
+    as_one: bool = False
 
 
 def gap_condition(closure: LoopClosure, x: Relative) -> Condition:

@@ -27,18 +27,15 @@ class Ltdl(NamedTuple):
 
 
 def velocity_ancestors(tree: AbstractTree) -> list[list[int]]:
+    """Per velocity: those before it on its path, nearest last."""
     ancestors: list[list[int]] = []
+    moving: list[list[int]] = []  # per node, which may have no velocity of its own: all that move it
     for node in tree.nodes:
-        path = [] if node.parent < 0 else list(_path_of(tree, node.parent, ancestors))
-        for k in range(node.v.start, node.v.stop):
-            ancestors.append([*path, *range(node.v.start, k)])
+        path = [] if node.parent < 0 else moving[node.parent]
+        mine = range(node.v.start, node.v.stop)
+        ancestors += [[*path, *mine[:x]] for x in range(len(mine))]
+        moving.append([*path, *mine])
     return ancestors
-
-
-def _path_of(tree: AbstractTree, i: int, ancestors: list[list[int]]) -> list[int]:
-    """All velocities that move node i."""
-    last = tree.nodes[i].v.stop - 1
-    return [*ancestors[last], last]
 
 
 def ltdl(tree: AbstractTree, M: Array) -> Ltdl:

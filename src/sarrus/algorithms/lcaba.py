@@ -6,9 +6,10 @@ import numpy as np
 
 from sarrus.algorithms import link_elimination as links
 from sarrus.algorithms import link_sweeps as sweeps
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result_with_status, seen_by
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result_with_status
 from sarrus.algorithms.elimination_order import minimum_degree, nodes_of, support
 from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.proof import seen_by
 from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model

@@ -6,6 +6,7 @@ import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
 from sarrus.algorithms.crba import mass_matrix
+from sarrus.algorithms.fallback import FOR_LINKS, with_fallback
 from sarrus.algorithms.joint_space import (
     Ltdl,
     constraint_jacobian,
@@ -19,7 +20,7 @@ from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
+from sarrus.spatial.linear_algebra import ldl_condition, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
 
 
@@ -32,11 +33,22 @@ from sarrus.spatial.stages import stage
     family="constrained dynamics",
 )
 def ltl(
-    model: Model, q: Array, v: Array, tau: Array, k: Array | None = None, external_forces: Array | None = None
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    fallback: str | None = "prox_ltl",
 ) -> ConstrainedDynamicsResult:
-    """Constrained forward dynamics by M = L^T D L and Y = J L^-1, both with the tree's sparsity (Featherstone 2010)."""
+    """Constrained forward dynamics by M = L^T D L and Y = J L^-1, both with the tree's sparsity (Featherstone 2010).
+
+    fallback: the method for states that this one cannot do; None: the status tells
+    """
     problem = pose_problem(model, q, v, tau, k, external_forces, "ltl")
-    return solve_in_joint_space(problem, q.dtype, weights=None)
+    found = solve_in_joint_space(problem, q.dtype, weights=None)
+    inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
+    return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
 
 
 def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array] | None) -> ConstrainedDynamicsResult:
@@ -45,7 +57,7 @@ def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array]
     factor: Ltdl = ltdl(tree, mass_matrix(tree, passages, problem.inertias, dtype))
     c = inward_forces(tree, passages, problem.forces)
     z = solve_transposed(factor, problem.tau - c)  # L^-T (tau - c)
-    lam = np.zeros(0)
+    lam, growth = np.zeros(0), 1.0
     if rows:
         J, supports = constraint_jacobian(tree, passages, matrices_of(rows), dtype)
         A, Y = delassus_of(factor, J, supports)
@@ -54,13 +66,15 @@ def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array]
                 for i, w in enumerate(np.concatenate(weights)):
                     A[i, i] = A[i, i] + 1.0 / w
             b = Y @ (factor.d_inv * z) - np.concatenate([r.k for r in rows])
-            lam = ldl_solve(ldl_semidefinite(A), b)
+            Lambda = ldl_semidefinite(A)
+            growth = ldl_condition(Lambda, A.diagonal())
+            lam = ldl_solve(Lambda, b)
             z = z - Y.T @ lam
     with stage("acceleration"):
         qdd = solve_forward(factor, z * factor.d_inv)
         a = _node_accelerations(problem, qdd)
     soft = weights is not None
-    return result(problem, qdd, a, [lam[span] for span in problem.spans], soft=soft)
+    return result(problem, qdd, a, [lam[span] for span in problem.spans], soft=soft, growth=growth)
 
 
 def _node_accelerations(problem: Problem, qdd: Array) -> list[Array]:

@@ -75,6 +75,14 @@ def mobilities(model: Model) -> list[Array]:
     return _mobilities_of[model]
 
 
+def typical_mobilities(model: Model) -> Array:
+    """(m,) w of all rows; of a model with symbols, which has no typical configuration, 1."""
+    if not model.is_numeric:
+        return np.ones(model.n_rows)
+    parts = mobilities(model)
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
 def _mobilities(model: Model) -> list[Array]:
     if not model.is_numeric:
         raise UnsupportedError(

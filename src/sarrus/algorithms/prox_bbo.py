@@ -9,7 +9,8 @@ from sarrus.algorithms.loop_elimination import eliminate
 from sarrus.algorithms.loop_roots import early_roots
 from sarrus.algorithms.loop_sweeps import Loads, at_world, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
-from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, iterations, joined, warm_start
+from sarrus.algorithms.proof import seen_by
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, confirmed, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -81,6 +82,7 @@ def prox_bbo(
             own = p.S @ qdd[i]
             a[i] = own if parent < 0 else p.X.apply(a[parent]) + own
     qdd |= outward(e, e.outer, beyond, done.lam.copy(), a)
+    done = confirmed(done, joined([r.residual(a) for r in rows]), seen_by(rows, a))
     lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
     joined_qdd = joined([qdd[i] for i in range(len(qdd))])
     return result_with_status(problem, joined_qdd, lams, residuals, done.iterations, done.status)

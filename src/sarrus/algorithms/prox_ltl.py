@@ -8,7 +8,7 @@ from sarrus.algorithms.joint_space import delassus_of, ltdl, solve_forward, solv
 from sarrus.algorithms.loop_jacobian import loop_jacobian
 from sarrus.algorithms.loop_sweeps import dual_scale
 from sarrus.algorithms.penalty import penalties
-from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, iterations, joined, warm_start
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, confirmed, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
 from sarrus.model.model import Model
@@ -70,5 +70,6 @@ def prox_ltl(
     )
     with stage("acceleration"):
         qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)
+        done = confirmed(done, J @ qdd - desired, dual_scale(desired, free))
     lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
     return result_with_status(problem, qdd, lams, residuals, done.iterations, done.status)

@@ -8,7 +8,8 @@ from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_proble
 from sarrus.algorithms.loop_elimination import eliminate
 from sarrus.algorithms.loop_sweeps import Loads, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
-from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, iterations, joined, warm_start
+from sarrus.algorithms.proof import seen_by
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, confirmed, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import WORLD, Model
 from sarrus.spatial.arrays import Array
@@ -59,6 +60,8 @@ def prox_pv(
 
     scale = dual_scale(desired, loads.l)
     end = iterations(step, lam0, (lam - lam0) / weights, (), penalty, scale, tolerance, max_iterations)
-    qdd = outward(e, nodes, loads, end.lam, {})
+    a: dict[int, Array] = {}
+    qdd = outward(e, nodes, loads, end.lam, a)
+    end = confirmed(end, joined([r.residual(a) for r in problem.rows]), seen_by(problem.rows, a))
     lam, residual = ([x[span] for span in problem.spans] for x in (end.lam, end.residual))
     return result_with_status(problem, joined([qdd[i] for i in nodes]), lam, residual, end.iterations, end.status)

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
+from sarrus.algorithms.fallback import FOR_LINKS, with_fallback
+from sarrus.algorithms.penalty import typical_mobilities
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractNode
-from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.linear_algebra import Ldl, ldl_condition, ldl_congruence, ldl_semidefinite, ldl_solve
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stages import stage
 
@@ -26,7 +28,13 @@ from sarrus.spatial.stages import stage
     family="constrained dynamics",
 )
 def pv(
-    model: Model, q: Array, v: Array, tau: Array, k: Array | None = None, external_forces: Array | None = None
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    fallback: str | None = "prox_pv",
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics: the PV solver, Algorithm 1, about the bias motion.
 
@@ -36,6 +44,9 @@ def pv(
 
     The multipliers solve L lam = l at the root. Where several independent groups of rows meet there, they are
     eliminated first, block by block (eq. 49); else after the root's joint (eq. 47).
+
+    fallback: the method for states that this one cannot do (rows that are dependent, or within a group that is
+    eliminated first); None: the status tells
     """
     problem = pose_problem(model, q, v, tau, k, external_forces, "pv")
     nodes, m = problem.tree.nodes, sum(len(r.k) for r in problem.rows)
@@ -54,6 +65,8 @@ def pv(
     KS: dict[int, Array] = {}
     lam = np.zeros(m, dtype=dtype)
     early: dict[int, tuple[list[int], Ldl]] = {}
+    growth: Scalar = 0.0
+    typical = typical_mobilities(model)
     for i in range(len(nodes) - 1, -1, -1):
         node, p = nodes[i], problem.passages[i]
         rows = index[i]
@@ -63,6 +76,7 @@ def pv(
                 H[i] = H[i] + ldl_congruence(factor, K[i])  # eq. (49)
                 f[i] = f[i] - K[i].T @ ldl_solve(factor, l[rows])
                 early[i] = (rows, factor)
+                growth = growth + ldl_condition(factor, typical[rows])
             rows = []
         with stage("inward"):
             parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], problem.tau[node.v])
@@ -83,7 +97,9 @@ def pv(
                     K[node.parent] = np.concatenate([K[node.parent], p.apply_T(carried)])
                     index[node.parent] += rows
                 else:
-                    lam[rows] = ldl_solve(ldl_semidefinite(L[np.ix_(rows, rows)]), l[rows])  # eq. (47)
+                    factor = ldl_semidefinite(L[np.ix_(rows, rows)])
+                    lam[rows] = ldl_solve(factor, l[rows])  # eq. (47)
+                    growth = growth + ldl_condition(factor, L.diagonal()[rows])
     # The roots that were eliminated early need their acceleration first: eq. (46).
     for i, (rows, factor) in early.items():
         with stage("multipliers"):
@@ -92,7 +108,9 @@ def pv(
     with stage("constraints"):
         held = {i: ks.T @ lam[index[i]] for i, ks in KS.items()}
     qdd, a = outward_acceleration(problem.tree, problem.passages, parts, held)
-    return result(problem, qdd, a, [lam[span] for span in problem.spans])
+    found = result(problem, qdd, a, [lam[span] for span in problem.spans], growth=growth)
+    inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
+    return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
 
 
 def _blocks(L: Array, rows: list[int], root: int, nodes: Sequence[AbstractNode], problem: Problem) -> int:
@@ -113,7 +131,7 @@ def _blocks(L: Array, rows: list[int], root: int, nodes: Sequence[AbstractNode],
         left = [x for x in left if x not in group]
         dof: dict[int, int] = {}
         for r, span in zip(problem.rows, problem.spans, strict=True):
-            if span.start in group:
+            if not group.isdisjoint(range(span.start, span.stop)):
                 i = r.node
                 while i != root:
                     dof[i] = nodes[i].m

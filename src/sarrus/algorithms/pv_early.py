@@ -7,11 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.fallback import FOR_LINKS, with_fallback
 from sarrus.algorithms.passage import Passage
+from sarrus.algorithms.penalty import typical_mobilities
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint
 from sarrus.model.model import Model
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
 from sarrus.spatial.orthogonal import Reflections, triangularize
 from sarrus.spatial.stages import stage
@@ -36,13 +38,22 @@ class Eliminated(NamedTuple):
     family="constrained dynamics",
 )
 def pv_early(
-    model: Model, q: Array, v: Array, tau: Array, k: Array | None = None, external_forces: Array | None = None
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    fallback: str | None = "prox_pv",
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics: PV with early elimination of multipliers (section VIII).
 
     After the joint of a node, L = K S D^-1 S^T K^T has the rank of that joint. Reflections Q turn the rows so that
     only the first r of them see it; those multipliers are resolved at once (eqs 61-63) and only the others go on to the
     parent. For a joint with one degree of freedom Q is one reflection (eq. 65), else a QR factorization of K S.
+
+    fallback: the method for states that this one cannot do (straight legs, rows that are dependent); None: the status
+    tells
     """
     problem = pose_problem(model, q, v, tau, k, external_forces, "pv_early")
     nodes = problem.tree.nodes
@@ -50,10 +61,14 @@ def pv_early(
     f = list(problem.forces)
     K: list[Array] = [np.zeros((0, len(p.S))) for p in problem.passages]
     l: list[Array] = [np.zeros(0) for _ in nodes]
+    growth: Scalar = 0.0
+    typical = typical_mobilities(model)
+    mobility = [0.0 for _ in nodes]  # the largest that is typical of a node's rows
     sources: list[list[tuple[str, int, int]]] = [[] for _ in nodes]  # whose rows are in K: (kind, number, how many)
     for number, r in enumerate(problem.rows):
         K[r.node], l[r.node] = np.concatenate([K[r.node], r.K]), np.concatenate([l[r.node], -r.k])
         sources[r.node].append(("constraint", number, len(r.k)))
+        mobility[r.node] = max(mobility[r.node], *typical[problem.spans[number]])
     parts: list[Articulated] = [None] * len(nodes)  # type: ignore[list-item]
     done: dict[int, Eliminated] = {}
     for i in range(len(nodes) - 1, -1, -1):
@@ -63,10 +78,12 @@ def pv_early(
         if len(K[i]):
             with stage("constraints"):
                 done[i], K_left, l_left, Ha, fa = _eliminate(node.parent < 0, p, K[i], l[i], parts[i], Ha, fa)
+                growth = growth + mobility[i] * sum(done[i].Sigma.d_inv, 0.0)
             if node.parent >= 0 and len(K_left):
                 K[node.parent] = np.concatenate([K[node.parent], p.apply_T(K_left)])
                 l[node.parent] = np.concatenate([l[node.parent], l_left])
                 sources[node.parent].append(("node", i, len(K_left)))
+                mobility[node.parent] = max(mobility[node.parent], mobility[i])
         if node.parent >= 0:
             with stage("inward"):
                 H[node.parent] = H[node.parent] + p.congruence(Ha)
@@ -94,7 +111,9 @@ def pv_early(
                     start += count
             qdd.append(ldl_solve(part.D, u) - part.UD.T @ felt)
             a.append(p.acceleration(above, felt, qdd[-1]))
-    return result(problem, np.concatenate(qdd) if qdd else np.zeros(0), a, lam)
+    found = result(problem, np.concatenate(qdd) if qdd else np.zeros(0), a, lam, growth=growth)
+    inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
+    return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
 
 
 def _eliminate(

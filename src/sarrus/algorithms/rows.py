@@ -23,7 +23,7 @@ class Rows(NamedTuple):
 
     A contact's weld is kept in its node's own frame, where K is the identity; `frame` is then the declared frame in
     the node. The rows of a loop closure are in the axes of its first node; `axes` are then the declared axes there.
-    Else rows are as declared.
+    Rows that were declared with any length are divided by it. Else rows are as declared.
     """
 
     blocks: tuple[Block, ...]
@@ -32,6 +32,7 @@ class Rows(NamedTuple):
     frame: Transform | None = None
     axes: Array | None = None  # (3, 3)
     relation: tuple[tuple[int, Array], ...] = ()  # the same rows on the joints' own accelerations: (node, (m, n)), ...
+    lengths: Array | None = None  # (m,) of the declared rows
     against_world: bool = False  # rows on several nodes that measure from the world: their root is not among the nodes
 
     @property
@@ -51,25 +52,42 @@ class Rows(NamedTuple):
 
     def declared(self) -> Rows:
         """A link's constraint with rows in the declared basis."""
+        if self.lengths is not None:
+            K = (self.K.T * self.lengths).T
+            return Rows((Block(self.node, K),), self.lengths * self.k, self.R)
         if self.frame is None:
             return self
-        return Rows((Block(self.node, motion_matrix(self.frame)),), self.frame.apply(self.k), self.R)
+        return Rows((Block(self.node, motion_matrix(self.frame) @ self.K),), self.frame.apply(self.k), self.R)
 
     def declared_force(self, f: Array) -> Array:
+        if self.lengths is not None:
+            return f / self.lengths
         if self.axes is not None:
             return np.concatenate([self.axes.T @ f[i : i + 3] for i in range(0, len(f), 3)])
         return f if self.frame is None else self.frame.inverse().apply_T(f)
 
     def force_of_declared(self, f: Array) -> Array:
         """The inverse of `declared_force`."""
+        if self.lengths is not None:
+            return self.lengths * f
         if self.axes is not None:
             return np.concatenate([self.axes @ f[i : i + 3] for i in range(0, len(f), 3)])
         return f if self.frame is None else self.frame.apply_T(f)
 
     def declared_residual(self, residual: Array) -> Array:
+        if self.lengths is not None:
+            return self.lengths * residual
         if self.axes is not None:
             return self.declared_force(residual)
         return residual if self.frame is None else self.frame.apply(residual)
+
+
+def merged(blocks: list[Block]) -> tuple[Block, ...]:
+    """One block per node: where both ends of a constraint are on one node, its rows see their sum."""
+    found: dict[int, Block] = {}
+    for b in blocks:
+        found[b.node] = Block(b.node, found[b.node].K + b.K) if b.node in found else b
+    return tuple(found.values())
 
 
 def motion_matrix(X: Transform) -> Array:

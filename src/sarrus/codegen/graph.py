@@ -240,9 +240,23 @@ class Graph:
         returned = [np.shape(array) for array in made]
         if returned != shapes:
             raise ValueError(f"a replacement of arrays of shapes {shapes} has shapes {returned}")
-        wanted = self.binary(Op.LESS, 0.0, known)
-        pairs = zip(_elements(made), _elements(otherwise), strict=True)
-        return _packed([x if _same(x, y) else self.select(wanted, x, y) for x, y in pairs], shapes)
+        new, old = ([self._plain(x) for x in _elements(state)] for state in (made, otherwise))
+        chosen = self._chosen(known, new, old)
+        return _packed(chosen, shapes)
+
+    def _chosen(self, condition: Symbol, new: list[Symbol | float], old: list[Symbol | float]) -> list[Symbol | float]:
+        """The new value of every element where the condition is greater than 0: a loop of one application, which costs
+        the states that do not enter it nothing.
+        """
+        different = [i for i, (x, y) in enumerate(zip(new, old, strict=True)) if not _same(x, y)]
+        self._outside += 1
+        carried = {i: self._record(Op.CARRIED, self.lift(old[i]).index, -1, -1, self._outside) for i in different}
+        self._outside += 1
+        updated = [self.lift(new[i]).index for i in different]
+        self.loops.append(
+            RecordedLoop([x.index for x in carried.values()], updated, self.constant(0.0).index, 1, condition.index)
+        )
+        return [carried.get(i, x) for i, x in enumerate(old)]
 
     def iterate(
         self, step: Step, state: State, limit: int, entry: Symbol | float = 1.0

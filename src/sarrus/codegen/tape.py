@@ -20,8 +20,8 @@ A `Loop` repeats a range of instructions, which begins with its CARRIED ones. In
 before it and its carried values, which are final then; nothing else of it. Loops do not nest.
 
 A `Guard` is a range of instructions (with whole loops in it) that may be skipped when no state at hand needs them. What
-comes after chooses, by the same condition, between values from inside and others (SELECT); it uses them for nothing
-else.
+it computes is used in one place: a loop of one application, with the same condition as its entry, takes it for the
+values that it replaces.
 """
 
 from __future__ import annotations

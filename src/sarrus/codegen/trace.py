@@ -14,6 +14,7 @@ from sarrus.codegen.parameters import ParameterLifter, symbols_of
 from sarrus.codegen.tape import OpCount, Port, Tape, tape_of
 from sarrus.errors import unknown_name
 from sarrus.model.model import Model
+from sarrus.spatial.precision import epsilon
 
 _tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()
 
@@ -46,6 +47,7 @@ def trace(
         wanted,
         tuple(x.element_hash() for x in symbols),
         tuple(sorted((k, _hashable(v)) for k, v in options.items())),
+        epsilon(),
     )
     known = _tapes.setdefault(model, {})
     if key not in known:

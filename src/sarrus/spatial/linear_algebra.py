@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
+from sarrus.spatial.precision import epsilon
 
-_DEPENDENT = 1e-12
+_DEPENDENT = 1e4  # roundings: of a pivot relative to its diagonal element
+_NOTHING = 1e8  # roundings squared: of a pivot relative to the whole diagonal
 
 
 class Ldl(NamedTuple):
@@ -37,20 +39,30 @@ def ldl(A: Array) -> Ldl:
 def ldl_semidefinite(A: Array) -> Ldl:
     """Factor a symmetric positive semidefinite matrix; a row that depends on those before it gets pivot infinity.
 
-    `ldl_solve` then returns one of the solutions of a consistent system, and finite numbers otherwise.
+    `ldl_solve` then returns one of the solutions of a consistent system, and finite numbers otherwise. A row that is
+    zero but for rounding, whose diagonal element is that rounding squared, is compared with the others.
     """
     n = len(A)
+    nothing = (_NOTHING * epsilon() ** 2) * sum((A[j, j] for j in range(n)), 0.0)
     L = np.eye(n).astype(A.dtype)
     W = np.zeros((n, n), dtype=A.dtype)
     d_inv = np.empty(n, dtype=A.dtype)
     for j in range(n):
         d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
-        dependent = _DEPENDENT * A[j, j]  # what is left of the diagonal is rounding
+        dependent = (_DEPENDENT * epsilon()) * A[j, j] + nothing  # what is left of the diagonal is rounding
         d_inv[j] = choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
         for i in range(j + 1, n):
             W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
             L[i, j] = W[i, j] * d_inv[j]
     return Ldl(L, d_inv)
+
+
+def ldl_condition(factor: Ldl, diagonal: Array) -> Scalar:
+    """How much smaller the pivots are than these numbers, usually the diagonal of the matrix; all in all."""
+    inverse: dict[Scalar, Scalar] = {}  # of pivots that are compared with the same number
+    for a, d in zip(diagonal, factor.d_inv, strict=True):
+        inverse[a] = inverse[a] + d if a in inverse else d
+    return sum((a * d for a, d in inverse.items()), 0.0)
 
 
 def ldl_solve(factor: Ldl, b: Array) -> Array:

@@ -15,3 +15,8 @@ def size(*arrays: Array) -> Scalar:
 def root(x: Scalar) -> Scalar:
     """The square root of a scalar."""
     return np.sqrt(vector(x))[0]
+
+
+def total(*arrays: Array) -> Scalar:
+    """The sum of all numbers: not finite if one of them is not."""
+    return sum((x for array in arrays for x in np.asarray(array).flat), 0.0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar, vector
-from sarrus.spatial.choice import AbstractScalar, choose
+from sarrus.spatial.choice import choose
 
 
 class Reflection(NamedTuple):
@@ -96,5 +96,8 @@ def _reflection(x: Array, rows: tuple[int, ...]) -> Reflection:
 
 
 def is_structurally_zero(x: Scalar) -> bool:
-    """Whether an element is zero whatever the inputs: a number, not a symbol. (On floats: whether it is zero.)"""
-    return not isinstance(x, AbstractScalar) and x == 0.0
+    """Whether an element of an array with symbols is zero whatever the inputs: a number, not a symbol.
+
+    Where everything is a number (`numpy.float64`), nothing tells a zero of this state from one of the mechanism: no.
+    """
+    return type(x) in (float, int) and x == 0.0

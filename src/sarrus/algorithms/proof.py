@@ -1,0 +1,40 @@
+"""Whether a result of constrained dynamics is right: finite, rows met, momentum balanced.
+
+The rows' residual is computed from the accelerations found. The balance of momentum, M qdd + c = tau + J^T f, holds by
+construction in all methods here, but for rounding: the sweeps solve it for whatever multipliers there are. Rounding
+acts on what was added to the inertias when rows were eliminated, K^T L^-1 K, so it grows where a pivot of L is small
+beside what is usual for its rows (a straight leg, whose foot its knee cannot move). Both are told by one number, the
+`growth`. Checking the balance itself would cost a fifth of a solve; this costs two operations a row.
+
+Every comparison is such that what is not a number fails it.
+"""
+
+from __future__ import annotations
+
+from sarrus.algorithms.rows import Rows
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.choice import choose
+from sarrus.spatial.norms import root, size, total
+from sarrus.spatial.precision import epsilon, largest, within
+from sarrus.status import Status
+
+TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
+_GROWTH = 1e-6  # of rounding, at most (the balance of momentum then suffers by a thousandth of that, as measured)
+
+
+def proved(rows: list[Rows], residuals: list[Array], a: list[Array], growth: Scalar) -> Scalar:
+    """The status of accelerations `a` that leave these residuals."""
+    off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
+    balanced = choose(growth, _GROWTH / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
+    unmet = choose(off, scale, Status.NOT_DETERMINED, Status.CONSTRAINTS_NOT_MET)
+    return choose(off * root(growth), scale, balanced, unmet)
+
+
+def if_finite(status: Scalar, *arrays: Array) -> Scalar:
+    """The status, unless a number is not finite."""
+    return choose(abs(total(*arrays)), largest(), status, Status.NOT_FINITE)
+
+
+def seen_by(rows: list[Rows], a: dict[int, Array] | list[Array]) -> Scalar:
+    """Size of the accelerations that the rows see. (Where rows are met, k is no larger.)"""
+    return size(*(a[i] for i in sorted({block.node for r in rows for block in r.blocks})))
