@@ -1,6 +1,7 @@
 """Calling an algorithm directly: `sarrus.aba(model, q, v, tau)`.
 
-The text of the algorithm runs on single states as it stands. A batch `(B, n)` runs the traced tape, a chunk of states
+The text of the algorithm runs on single states as it stands (but for those that look at the structure of zeros, which
+only tracing knows). A batch `(B, n)` runs the traced tape, a chunk of states
 per NumPy call. CasADi inputs (or a model with symbols) give CasADi expressions. All three are the same algorithm.
 """
 
@@ -47,9 +48,12 @@ def eager(function: Callable[P, R]) -> Callable[P, R]:
         if any(is_casadi(x) for x in given.values()) or not model.is_numeric:
             return _symbolic(model, entry, given, options)
         arrays, batch = check_inputs(model, entry, given)
-        if batch is None:
-            return _plain(entry.function(model, **arrays, **options))
-        return _batched(model, entry, arrays, batch, options)
+        if batch is not None:
+            return _batched(model, entry, arrays, batch, options)
+        if entry.structural:  # on numbers, the text would take a zero of this state for one of the robot
+            one = {name: array[None] for name, array in arrays.items()}
+            return _plain(_first(_batched(model, entry, one, 1, options)))
+        return _plain(entry.function(model, **arrays, **options))
 
     return call
 
@@ -129,6 +133,11 @@ def _result(entry: registry.Algorithm, values: list[Any], tape: Tape) -> Any:
     if entry.outputs is not None:
         return values[0]
     return entry.result_type(**{port.name: x for port, x in zip(tape.outputs, values, strict=True)})
+
+
+def _first(result: Any) -> Any:
+    """The only state of a batch."""
+    return type(result)(*(x[0] for x in result)) if isinstance(result, tuple) else result[0]
 
 
 def _plain(result: Any) -> Any:

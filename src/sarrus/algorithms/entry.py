@@ -54,6 +54,7 @@ class Algorithm:
     references: tuple[str, ...]
     supports: tuple[str, ...]
     family: str  # "tree", "constrained dynamics" or "delassus"
+    structural: bool = False  # whether what it does depends on which elements are zero in every state of the robot
 
     @property
     def result_type(self) -> type:

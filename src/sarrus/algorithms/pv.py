@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
 from sarrus.algorithms.fallback import FOR_LINKS, with_fallback
 from sarrus.algorithms.penalty import typical_mobilities
 from sarrus.algorithms.registry import algorithm
+from sarrus.algorithms.relative_motion import path_to_root
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
 from sarrus.model.model import Model
-from sarrus.model.topology import AbstractNode
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_condition, ldl_congruence, ldl_semidefinite, ldl_solve
-from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stages import stage
 
 
@@ -70,7 +67,7 @@ def pv(
     for i in range(len(nodes) - 1, -1, -1):
         node, p = nodes[i], problem.passages[i]
         rows = index[i]
-        if node.parent < 0 and rows and _blocks(L, rows, i, nodes, problem) > 1:
+        if node.parent < 0 and rows and _groups(i, problem) > 1:
             with stage("multipliers"):
                 factor = ldl_semidefinite(L[np.ix_(rows, rows)])
                 H[i] = H[i] + ldl_congruence(factor, K[i])  # eq. (49)
@@ -113,30 +110,26 @@ def pv(
     return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
 
 
-def _blocks(L: Array, rows: list[int], root: int, nodes: Sequence[AbstractNode], problem: Problem) -> int:
+def _groups(root: int, problem: Problem) -> int:
     """How many independent groups the rows that reach a root form, or 0 if some group cannot be eliminated before it.
 
-    A group of rows needs at least as many joints between its links and the root as it has rows.
+    Constraints are in one group if a node beyond the root carries both. A group of rows needs at least as many freedoms
+    between its links and the root as it has rows; whether these move it at this state the pivots tell.
     """
-    groups: list[tuple[set[int], int]] = []
-    left = list(rows)
-    while left:
-        group, stack = set(), [left[0]]
-        while stack:
-            x = stack.pop()
-            if x in group:
-                continue
-            group.add(x)
-            stack += [y for y in rows if y not in group and not is_structurally_zero(L[x, y])]
-        left = [x for x in left if x not in group]
-        dof: dict[int, int] = {}
-        for r, span in zip(problem.rows, problem.spans, strict=True):
-            if not group.isdisjoint(range(span.start, span.stop)):
-                i = r.node
-                while i != root:
-                    dof[i] = nodes[i].m
-                    i = nodes[i].parent
-        groups.append((group, sum(dof.values())))
-    if any(len(group) > dof for group, dof in groups):
+    nodes = problem.tree.nodes
+    groups: list[tuple[set[int], int]] = []  # the nodes that carry a group, and how many rows it has
+    for r in problem.rows:
+        path = path_to_root(problem.tree, r.node)
+        if path[-1] != root:
+            continue
+        carried, count = set(path[:-1]), len(r.k)
+        apart = []
+        for others, rows in groups:
+            if carried.isdisjoint(others):
+                apart.append((others, rows))
+            else:
+                carried, count = carried | others, count + rows
+        groups = [*apart, (carried, count)]
+    if any(count > sum(nodes[i].m for i in carried) for carried, count in groups):
         return 0
     return len(groups)

@@ -36,6 +36,7 @@ class Eliminated(NamedTuple):
     references=("sathya2024pv",),
     supports=("link constraints", "multi-dof joints"),
     family="constrained dynamics",
+    structural=True,
 )
 def pv_early(
     model: Model,

@@ -38,6 +38,7 @@ def algorithm(
     references: tuple[str, ...] = (),
     supports: tuple[str, ...] = (),
     family: str = "tree",
+    structural: bool = False,
 ) -> Callable[[Function], Function]:
     """Enter a function into the table. A trailing "?" marks an optional input, "a|b" one of two; other parameters are
     fixed options.
@@ -49,7 +50,9 @@ def algorithm(
         parameters = list(signature(function).parameters.values())[1:]
         options = tuple(p.name for p in parameters if p.name not in array_names and p.kind is not Parameter.VAR_KEYWORD)
         name = function.__name__
-        _ALGORITHMS[name] = Algorithm(name, function, ports, outputs, options, cost, references, supports, family)
+        _ALGORITHMS[name] = Algorithm(
+            name, function, ports, outputs, options, cost, references, supports, family, structural
+        )
         return function
 
     return enter
