@@ -11,6 +11,10 @@ from sarrus.algorithms.constrained import ConstrainedDynamicsResult
 from sarrus.algorithms.default_method import EMBEDDED, TREE, dynamics_methods, method_for
 from sarrus.eager import eager
 from sarrus.model.model import Model
+from sarrus.spatial.parameter import is_casadi
+from sarrus.status import Status
+
+_BALANCED = 1e-6  # of the forces on the joints
 
 
 def methods() -> dict[str, registry.Algorithm]:
@@ -33,8 +37,26 @@ def forward_dynamics(
     name = method_for(model, method)
     result = eager(registry.find(name).function)(model, q, v, tau, **arguments)
     if name == TREE:
-        return _without_forces(result)
+        external = arguments.get("external_forces")
+        return _without_forces(result, _balance(model, q, v, tau, result, external))
     return _without_forces(result.qdd, result.status) if name == EMBEDDED else result
+
+
+def _balance(model: Model, q: Any, v: Any, tau: Any, qdd: Any, external_forces: Any) -> Any:
+    """The status of a tree's accelerations: do they give the torques back? Where M is singular they do not."""
+    if any(is_casadi(x) for x in (q, v, tau, qdd)) or not model.is_numeric:
+        return None
+    finite = np.isfinite(qdd).all(axis=-1)
+    back = eager(registry.find("rnea").function)(
+        model, q, v, np.where(finite[..., None], qdd, 0.0), external_forces=external_forces
+    )
+    still = eager(registry.find("bias_forces").function)(model, q, v)
+    with np.errstate(all="ignore"):
+        off = np.abs(back - tau).max(axis=-1, initial=0.0)
+        scale = 1.0 + np.abs(tau).max(axis=-1, initial=0.0) + np.abs(still).max(axis=-1, initial=0.0)
+        # Joints on light links feel the rounding of what heavy ones carry.
+        balanced = off <= _BALANCED * scale
+    return np.where(finite, np.where(balanced, Status.OK, Status.NOT_DETERMINED), Status.NOT_FINITE)[()]
 
 
 def _without_forces(qdd: Any, status: Any = None) -> ConstrainedDynamicsResult:

@@ -58,6 +58,10 @@ class CacheWarning(UserWarning):
     """A cached kernel could not be used; it was compiled again."""
 
 
+class RankWarning(UserWarning):
+    """Whether rows depend on each other was decided by a small number."""
+
+
 def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameError:
     """An error that says what was asked for, what is closest and what there is."""
     names = [str(v) for v in valid]

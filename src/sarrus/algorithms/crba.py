@@ -25,11 +25,21 @@ def crba(model: Model, q: Array) -> Array:
     return mass_matrix(model.tree, passages_of(model.tree, joints), link_inertias(model.tree), q.dtype)
 
 
-def mass_matrix(tree: AbstractTree, passages: list[Passage], inertias: list[NodeInertia], dtype: np.dtype) -> Array:
-    """M from what the linear dynamics see. F: forces on a node and its ancestors, per qdd of its joint."""
-    nodes = tree.nodes
+def mass_matrix(
+    tree: AbstractTree,
+    passages: list[Passage],
+    inertias: list[NodeInertia],
+    dtype: np.dtype,
+    penalties: dict[int, Array] | None = None,
+) -> Array:
+    """M from what the linear dynamics see. F: forces on a node and its ancestors, per qdd of its joint.
+
+    penalties: K^T R^-1 K by node, of soft constraints: with these, M + J^T R^-1 J, which has the same zeros
+    """
+    nodes, stiff = tree.nodes, dict(penalties or {})
     composite = [list(inertia.bodies) for inertia in inertias]
-    M = np.zeros((tree.nv, tree.nv), dtype=np.result_type(dtype, *(body.Sigma for x in inertias for body in x.bodies)))
+    numbers = [body.Sigma for x in inertias for body in x.bodies]
+    M = np.zeros((tree.nv, tree.nv), dtype=np.result_type(dtype, *numbers, *stiff.values()))
     with stage("inward"):
         for i in range(len(nodes) - 1, -1, -1):
             node, p = nodes[i], passages[i]
@@ -38,6 +48,11 @@ def mass_matrix(tree: AbstractTree, passages: list[Passage], inertias: list[Node
                 for body, X in zip(composite[i], transforms, strict=True):
                     composite[node.parent][at] = composite[node.parent][at] + body.transformed(X)
             F = NodeInertia(tuple(composite[i])).momentum(p.S)  # (s, n)
+            if i in stiff:
+                F = F + stiff[i] @ p.S
+                if node.parent >= 0:
+                    carried = p.X.congruence(stiff[i])
+                    stiff[node.parent] = stiff[node.parent] + carried if node.parent in stiff else carried
             block = p.S.T @ F + p.A
             M[node.v, node.v] = np.triu(block) + np.triu(block, 1).T
             F = columns_T(p.X, F if p.E is None else F + p.E)

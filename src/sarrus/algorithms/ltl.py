@@ -72,12 +72,13 @@ def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array]
             z = z - Y.T @ lam
     with stage("acceleration"):
         qdd = solve_forward(factor, z * factor.d_inv)
-        a = _node_accelerations(problem, qdd)
+        a = node_accelerations(problem, qdd)
     soft = weights is not None
     return result(problem, qdd, a, [lam[span] for span in problem.spans], soft=soft, growth=growth)
 
 
-def _node_accelerations(problem: Problem, qdd: Array) -> list[Array]:
+def node_accelerations(problem: Problem, qdd: Array) -> list[Array]:
+    """In excess of the bias motion, from the joints' accelerations."""
     a: list[Array] = []
     for node, p in zip(problem.tree.nodes, problem.passages, strict=True):
         own = p.S @ qdd[node.v]

@@ -9,6 +9,7 @@ import numpy as np
 
 from sarrus.errors import ModelError, NameClashError
 from sarrus.model.actuators import Actuator, check_actuators
+from sarrus.model.clusters import Embedding
 from sarrus.model.constraints import CenterOfMass, Constraint
 from sarrus.model.model import WORLD, WORLD_NAME, Body, Frame, Model, Placement, check_constraint_names
 from sarrus.model.state import neutral
@@ -25,9 +26,13 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
             frame `prefix + "world"`
 
     `other` keeps its constraints; gravity is the model's. Its bodies follow those of `model`, so q and v are joined
-    in that order.
+    in that order. What is embedded in `model` stays so; `other` must not be embedded.
     """
     mount = model.frame(frame)
+    if other.embedding is not None:
+        raise ModelError(
+            f"attach: {other.name!r} has embedded constraints. Attach `other.spanning` and then embed what is joined"
+        )
 
     def home(body: int, placement: Placement) -> tuple[int, Placement]:
         return (mount.body, mount.placement @ placement) if body == WORLD else (body + model.nb, placement)
@@ -60,6 +65,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         constraints=(*model.constraints, *(_renamed(c, named) for c in other.constraints)),
         import_report=(*model.import_report, *other.import_report),
         home=_joined_home(model, other),
+        embedding=_joined_embedding(model, other),
         visuals=(*model.visuals, *(v.moved(*home(v.body, Placement.identity())) for v in other.visuals)),
         actuators=(*model.actuators, *(_renamed_actuator(a, named) for a in other.actuators)),
     )
@@ -72,6 +78,14 @@ def _joined_home(model: Model, other: Model) -> Array | None:
     if model.home is None and other.home is None:
         return None
     return np.concatenate([neutral(part) if part.home is None else part.home for part in (model, other)])
+
+
+def _joined_embedding(model: Model, other: Model) -> Embedding | None:
+    """That of `model`, whose bodies and velocities keep their numbers."""
+    if model.embedding is None:
+        return None
+    rest = neutral(other) if other.home is None else other.home
+    return replace(model.embedding, samples=tuple(np.concatenate([q, rest]) for q in model.embedding.samples))
 
 
 def _renamed(constraint: Constraint, named: Any) -> Constraint:

@@ -13,6 +13,7 @@ The choice is made with numbers, at configurations on the constraints, once per 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from sarrus.algorithms.cluster_rows import rows_of_cluster
 from sarrus.algorithms.project import project
-from sarrus.errors import ModelError, StateError, UnsupportedError, unknown_name
+from sarrus.errors import ModelError, RankWarning, StateError, UnsupportedError, unknown_name
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.clusters import Cluster, Embedding, find_clusters, with_coordinates
 from sarrus.model.constraints import Coupling, Distance, LoopClosure
@@ -30,7 +31,9 @@ from sarrus.planning.block_order import block_order
 from sarrus.spatial.arrays import Array
 
 _SAMPLES = 4
-_RANK = 1e-7  # singular values below this part of the largest count as zero
+_RANK = 1e-7  # how much of a column must be new for it to be taken at all
+_TOLERANCE = 1e-4  # what an exporter's rounding may make of a singular value that should be zero
+_ROUNDING = 1e-11  # what ours does
 _ZERO = 1e-13  # elements of K, relative to its largest or to the cluster's size, that are rounding
 _FAR = 0.05  # how much of a column must be new for it to be taken before those of a more wanted kind
 _SINGULAR = 1e-4  # conditioning of dependent velocities at which others are looked for
@@ -43,12 +46,16 @@ def embed(
     *,
     independent: Sequence[str] = (),
     at: Array | None = None,
+    tolerance: float = _TOLERANCE,
 ) -> Model:
     """The same robot with loops and couplings embedded: they hold by construction, and cost no rows.
 
     constraints  names of loop closures, distances and couplings; default: all active ones
     independent  names of joints whose coordinates are to be independent; default: chosen
     at           a configuration on the constraints to choose from; default: some are looked for
+    tolerance    singular values of a cluster's rows below this part of the largest count as zero: axes that a file has
+                 with six digits are parallel, and a planar loop made of them is no lock. Where the rank hangs on such a
+                 value, a `RankWarning` says how large it is
 
     Contacts and constraints that were not named stay, for lcaba, pv and all other methods; without any, use `ce_aba`.
     """
@@ -59,10 +66,12 @@ def embed(
     chosen = _chosen(model, constraints)
     for joint in independent:
         model.joint_index(joint)
+    if not (isinstance(tolerance, (int, float)) and _ROUNDING <= tolerance < 1.0):
+        raise UnsupportedError(f"tolerance is {tolerance!r}: expected a number from {_ROUNDING:g} to 1, such as 1e-4")
     clusters = find_clusters(model, chosen)
-    samples = _samples(model, {c.name for c in chosen}, at)
+    samples = _samples(model, {c.name for c in chosen}, at, tolerance)
     wanted = {k for name in independent for k in _span(model, model.joint_index(name))}
-    divided = tuple(_divide(model, cluster, samples, wanted) for cluster in clusters)
+    divided = tuple(_divide(model, cluster, samples, wanted, tolerance) for cluster in clusters)
     return replace(model, embedding=Embedding(divided, tuple(samples)))
 
 
@@ -83,15 +92,18 @@ def _span(model: Model, joint: int) -> range:
     return range(v.start, v.stop)
 
 
-def _samples(model: Model, names: set[str], at: Array | None) -> list[Array]:
-    """A few configurations on the constraints that are to be embedded, the first near the robot's home."""
+def _samples(model: Model, names: set[str], at: Array | None, tolerance: float) -> list[Array]:
+    """A few configurations on the constraints that are to be embedded, the first near the robot's home.
+
+    Loops that a file's rounding keeps from closing are closed as far as they can be.
+    """
     only = replace(model, constraints=tuple(c for c in model.constraints if c.name in names))
     home = neutral(model) if model.home is None else model.home
     if at is not None:
         home = check_configuration(model, at)
     if _is_constant(model, names):
         return [home]
-    found = []
+    found, almost = [], []
     rng = np.random.default_rng(0)
     near, _ = random_state(model, rng, batch=8 * _SAMPLES)
     tangents = 0.3 * rng.normal(size=(2 * _SAMPLES, model.nv))
@@ -100,8 +112,11 @@ def _samples(model: Model, names: set[str], at: Array | None) -> list[Array]:
         result = project(only, np.asarray(seed, dtype=float))
         if float(result.error) < _CLOSED:
             found.append(np.asarray(result.q, dtype=float))
+        elif float(result.error) < tolerance:
+            almost.append(np.asarray(result.q, dtype=float))
         if len(found) == _SAMPLES:
             break
+    found += almost[: _SAMPLES - len(found)]
     if not found:
         raise StateError(
             f"no configuration of {model.name!r} was found that closes {', '.join(sorted(names))}; give one as `at`"
@@ -109,11 +124,12 @@ def _samples(model: Model, names: set[str], at: Array | None) -> list[Array]:
     return found
 
 
-def _divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[int]) -> Cluster:
+def _divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[int], tolerance: float) -> Cluster:
     extent = _extent(model, cluster)
     K_at = [_without_rounding(rows_of_cluster(model, cluster, q), extent) for q in samples]
+    K_at = _without_faint_rows(model, cluster, K_at, extent, tolerance)
     velocities = [k for i in cluster.bodies for k in _span(model, i)]
-    ranks = [_rank(K) for K in K_at]
+    ranks = [_rank(cluster, K, tolerance) for K in K_at]
     best = max(range(len(samples)), key=lambda x: (ranks[x], _conditioning(K_at[x], ranks[x])))
     K, r = K_at[best], ranks[best]
     classes = [_preference(model, cluster, v, wanted) for v in velocities]
@@ -170,12 +186,48 @@ def _extent(model: Model, cluster: Cluster) -> float:
     return max((float(np.linalg.norm(p)) for p in [*offsets, *(f.placement.p for f in frames)]), default=0.0)
 
 
-def _rank(K: Array) -> int:
+def _without_faint_rows(
+    model: Model, cluster: Cluster, K_at: list[Array], extent: float, tolerance: float
+) -> list[Array]:
+    """Rows that move much less than others of their constraint, at all configurations, are left out.
+
+    They are those out of the plane of a loop whose axes are parallel but for a file's rounding.
+    """
+    longest = np.max([np.linalg.norm(K, axis=1) for K in K_at], axis=0)
+    usual, start = np.empty(len(longest)), 0
+    for constraint in (c for c in model.constraints if c.name in cluster.constraints):
+        mine = slice(start, start + constraint.size)
+        start += constraint.size
+        least = 0.0 if isinstance(constraint, Coupling) else 1e-3 * min(extent, 1.0)
+        usual[mine] = max(longest[mine].max(initial=0.0), least)
+    faint = longest <= tolerance * usual
+    _warn_of(cluster, longest[faint] / np.where(usual[faint] > 0.0, usual[faint], 1.0), tolerance)
+    return [np.where(faint[:, None], 0.0, K) for K in K_at]
+
+
+def _rank(cluster: Cluster, K: Array, tolerance: float) -> int:
     """Whatever the rows' units: of rows of length one, those of zeros apart."""
     lengths = np.linalg.norm(K, axis=1)
     rows = K[lengths > 0.0] / lengths[lengths > 0.0, None]
     values = np.linalg.svd(rows, compute_uv=False)
-    return int(np.sum(values > _RANK * values[0])) if values.size else 0
+    if not values.size:
+        return 0
+    share = values / values[0]
+    _warn_of(cluster, share[share <= tolerance], tolerance)
+    return int(np.sum(share > tolerance))
+
+
+def _warn_of(cluster: Cluster, values: Array, tolerance: float) -> None:
+    """Singular values that were taken for zero and are more than rounding."""
+    doubtful = values[values > _ROUNDING]
+    if len(doubtful):
+        names = ", ".join(map(repr, cluster.constraints))
+        warnings.warn(
+            f"the rank of the constraints {names} hangs on a singular value of {doubtful.max():.2g} (relative), which "
+            f"is taken for zero: axes or lengths in the file are rounded, or this is near a singularity. "
+            f"`embed(..., tolerance=...)`, now {tolerance:g}, sets what counts",
+            RankWarning, stacklevel=4,
+        )  # fmt: skip
 
 
 def _conditioning(K: Array, r: int) -> float:
