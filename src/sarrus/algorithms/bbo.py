@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result
 from sarrus.algorithms.fallback import FOR_LOOPS, with_fallback
 from sarrus.algorithms.loop_elimination import eliminate
 from sarrus.algorithms.loop_roots import loop_roots
 from sarrus.algorithms.loop_sweeps import Loads, at_world, inward, outward
 from sarrus.algorithms.penalty import typical_mobilities
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proximal import joined
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
@@ -57,6 +58,8 @@ def bbo(
     typical = typical_mobilities(model)
     growth = sum((ldl_condition(closed.factor, typical[closed.R]) for closed in e.closed.values()), 0.0)
     forces = [lam[span] for span in problem.spans]
-    found = result(problem, joined([qdd[i] for i in nodes]), [a[i] for i in nodes], forces, growth=growth)
+    found = result(
+        problem, joined([qdd[i] for i in nodes]), [a[i] for i in nodes], forces, growth=growth, pivots=e.pivots
+    )
     inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
     return with_fallback(found, fallback, FOR_LOOPS, model, **inputs)

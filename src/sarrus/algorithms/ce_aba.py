@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.constrained import pose_problem, spanning
+from sarrus.algorithms.constrained import spanning
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proof import if_finite
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import inward_articulated, outward_acceleration

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult
 from sarrus.algorithms.lcaba import augmented_lagrangian
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model

@@ -25,6 +25,10 @@ class Ltdl(NamedTuple):
     d_inv: Array  # (nv,)
     ancestors: list[list[int]]  # per velocity: those before it on its path, nearest last
 
+    def pivots(self, tree: AbstractTree) -> dict[int, Array]:
+        """The inverse pivots of every joint, by node: those of the articulated D."""
+        return {i: self.d_inv[node.v] for i, node in enumerate(tree.nodes)}
+
 
 def velocity_ancestors(tree: AbstractTree) -> list[list[int]]:
     """Per velocity: those before it on its path, nearest last."""

@@ -6,9 +6,10 @@ import numpy as np
 
 from sarrus.algorithms import link_elimination as links
 from sarrus.algorithms import link_sweeps as sweeps
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result_with_status
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result_with_status
 from sarrus.algorithms.elimination_order import minimum_degree, nodes_of, support
 from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.problem import Problem, pose_problem
 from sarrus.algorithms.proof import seen_by
 from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
@@ -113,4 +114,4 @@ def augmented_lagrangian(
         qdd |= sweeps.outward(e, outer, z, a, {})
     parts = [end.lam[span] for span in problem.spans], [end.residual[span] for span in problem.spans]
     whole = np.concatenate([qdd[i] for i in range(len(tree.nodes))]) if qdd else np.zeros(0)
-    return result_with_status(problem, whole, *parts, end.iterations, end.status)
+    return result_with_status(problem, whole, *parts, end.iterations, end.status, e.pivots)

@@ -38,6 +38,11 @@ class Elimination(NamedTuple):
     ports: list[Port]
     shares: list[list[Share]]  # per constraint
 
+    @property
+    def pivots(self) -> dict[int, Array]:
+        """The inverse pivots of every joint's D, by node."""
+        return {i: node.D.d_inv for i, node in self.nodes.items()}
+
 
 def eliminate(
     tree: AbstractTree,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.constrained import Problem, pose_problem
+from sarrus.algorithms.problem import Problem, pose_problem
 from sarrus.algorithms.propagators import Propagator
 from sarrus.algorithms.rows import Block, Rows
 from sarrus.model.constraints import LinkConstraint

@@ -56,6 +56,11 @@ class Elimination(NamedTuple):
     inner: list[int]  # roots of loops and their ancestors: all that a change of the multipliers' offsets reaches
     outer: list[int]
 
+    @property
+    def pivots(self) -> dict[int, Array]:
+        """The inverse pivots of every joint's D, by node."""
+        return {i: joint.D.d_inv for i, joint in enumerate(self.joints)}
+
 
 def eliminate(
     tree: AbstractTree,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result
 from sarrus.algorithms.crba import mass_matrix
 from sarrus.algorithms.fallback import FOR_LINKS, with_fallback
 from sarrus.algorithms.joint_space import (
@@ -16,6 +16,7 @@ from sarrus.algorithms.joint_space import (
     solve_forward,
     solve_transposed,
 )
+from sarrus.algorithms.problem import Problem, pose_problem
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
 from sarrus.model.model import Model
@@ -74,7 +75,9 @@ def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array]
         qdd = solve_forward(factor, z * factor.d_inv)
         a = node_accelerations(problem, qdd)
     soft = weights is not None
-    return result(problem, qdd, a, [lam[span] for span in problem.spans], soft=soft, growth=growth)
+    return result(
+        problem, qdd, a, [lam[span] for span in problem.spans], soft=soft, growth=growth, pivots=factor.pivots(tree)
+    )
 
 
 def node_accelerations(problem: Problem, qdd: Array) -> list[Array]:

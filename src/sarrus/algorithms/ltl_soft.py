@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result
 from sarrus.algorithms.crba import mass_matrix
 from sarrus.algorithms.joint_space import ltdl, solve_forward, solve_transposed
 from sarrus.algorithms.ltl import node_accelerations, solve_in_joint_space
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.pv_soft import soft_weight
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
@@ -61,4 +62,4 @@ def ltl_soft(
         qdd = solve_forward(factor, z * factor.d_inv)
         a = node_accelerations(problem, qdd)
     lam = [w * r.residual(a) for r, w in zip(problem.rows, weights, strict=True)]
-    return result(problem, qdd, a, lam, soft=True)
+    return result(problem, qdd, a, lam, soft=True, pivots=factor.pivots(tree))

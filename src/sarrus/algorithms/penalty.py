@@ -7,10 +7,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sarrus.algorithms.constrained import Problem, pose_problem
 from sarrus.algorithms.crba import mass_matrix
 from sarrus.algorithms.joint_space import ltdl, solve_transposed
 from sarrus.algorithms.loop_jacobian import loop_jacobian
+from sarrus.algorithms.problem import Problem, pose_problem
 from sarrus.algorithms.rows import Block
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model

@@ -6,12 +6,17 @@ acts on what was added to the inertias when rows were eliminated, K^T L^-1 K, so
 beside what is usual for its rows (a straight leg, whose foot its knee cannot move). Both are told by one number, the
 `growth`. Checking the balance itself would cost a fifth of a solve; this costs two operations a row.
 
+The mass matrix itself may be singular at a state, where a joint moves nothing that has inertia along it. The pivot of a
+joint is at least what its own link has about it, so only joints on links that weigh next to nothing are looked at.
+
 Every comparison is such that what is not a number fails it.
 """
 
 from __future__ import annotations
 
 from sarrus.algorithms.rows import Rows
+from sarrus.model.model import Model
+from sarrus.model.well_posed import light_joints
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root, size, total
@@ -25,9 +30,17 @@ _GROWTH = 1e-6  # of rounding, at most (the balance of momentum then suffers by 
 def proved(rows: list[Rows], residuals: list[Array], a: list[Array], growth: Scalar) -> Scalar:
     """The status of accelerations `a` that leave these residuals."""
     off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
+    growth = 1.0 + growth  # of pivots that are all infinite it is zero
     balanced = choose(growth, _GROWTH / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
     unmet = choose(off, scale, Status.NOT_DETERMINED, Status.CONSTRAINTS_NOT_MET)
     return choose(off * root(growth), scale, balanced, unmet)
+
+
+def if_determined(status: Scalar, model: Model, pivots: dict[int, Array]) -> Scalar:
+    """The status, unless a joint moves no inertia at this state. pivots: d_inv of the joints' D, by node."""
+    light = {} if model.embedding is not None else light_joints(model)
+    shares = [w * d for i, usual in light.items() for w, d in zip(usual, pivots[i], strict=True)]
+    return choose(sum(shares, 0.0), _GROWTH / epsilon(), status, Status.NOT_DETERMINED) if shares else status
 
 
 def if_finite(status: Scalar, *arrays: Array) -> Scalar:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result_with_status
 from sarrus.algorithms.loop_elimination import eliminate
 from sarrus.algorithms.loop_roots import early_roots
 from sarrus.algorithms.loop_sweeps import Loads, at_world, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proof import seen_by
 from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, confirmed, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
@@ -85,4 +86,4 @@ def prox_bbo(
     done = confirmed(done, joined([r.residual(a) for r in rows]), seen_by(rows, a))
     lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
     joined_qdd = joined([qdd[i] for i in range(len(qdd))])
-    return result_with_status(problem, joined_qdd, lams, residuals, done.iterations, done.status)
+    return result_with_status(problem, joined_qdd, lams, residuals, done.iterations, done.status, e.pivots)

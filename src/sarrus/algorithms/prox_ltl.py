@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result_with_status
 from sarrus.algorithms.crba import mass_matrix
 from sarrus.algorithms.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
 from sarrus.algorithms.loop_jacobian import loop_jacobian
 from sarrus.algorithms.loop_sweeps import dual_scale
 from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, confirmed, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
@@ -72,4 +73,4 @@ def prox_ltl(
         qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)
         done = confirmed(done, J @ qdd - desired, dual_scale(desired, free))
     lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
-    return result_with_status(problem, qdd, lams, residuals, done.iterations, done.status)
+    return result_with_status(problem, qdd, lams, residuals, done.iterations, done.status, factor.pivots(tree))

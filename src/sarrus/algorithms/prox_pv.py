@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result_with_status
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result_with_status
 from sarrus.algorithms.loop_elimination import eliminate
 from sarrus.algorithms.loop_sweeps import Loads, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proof import seen_by
 from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, confirmed, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
@@ -64,4 +65,6 @@ def prox_pv(
     qdd = outward(e, nodes, loads, end.lam, a)
     end = confirmed(end, joined([r.residual(a) for r in problem.rows]), seen_by(problem.rows, a))
     lam, residual = ([x[span] for span in problem.spans] for x in (end.lam, end.residual))
-    return result_with_status(problem, joined([qdd[i] for i in nodes]), lam, residual, end.iterations, end.status)
+    return result_with_status(
+        problem, joined([qdd[i] for i in nodes]), lam, residual, end.iterations, end.status, e.pivots
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.conjugate_residuals import Iterated, iterations
-from sarrus.algorithms.constrained import Problem
+from sarrus.algorithms.problem import Problem
 from sarrus.algorithms.proof import TOLERANCE
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose

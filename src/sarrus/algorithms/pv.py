@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, Problem, pose_problem, result
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result
 from sarrus.algorithms.fallback import FOR_LINKS, with_fallback
 from sarrus.algorithms.penalty import typical_mobilities
+from sarrus.algorithms.problem import Problem, pose_problem
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.relative_motion import path_to_root
-from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration
+from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration, pivots_of
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_condition, ldl_congruence, ldl_semidefinite, ldl_solve
@@ -105,7 +106,7 @@ def pv(
     with stage("constraints"):
         held = {i: ks.T @ lam[index[i]] for i, ks in KS.items()}
     qdd, a = outward_acceleration(problem.tree, problem.passages, parts, held)
-    found = result(problem, qdd, a, [lam[span] for span in problem.spans], growth=growth)
+    found = result(problem, qdd, a, [lam[span] for span in problem.spans], growth=growth, pivots=pivots_of(parts))
     inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
     return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
 

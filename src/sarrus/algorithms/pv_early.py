@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result
 from sarrus.algorithms.fallback import FOR_LINKS, with_fallback
 from sarrus.algorithms.passage import Passage
 from sarrus.algorithms.penalty import typical_mobilities
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import Articulated, eliminate_joint
+from sarrus.algorithms.sweeps import Articulated, eliminate_joint, pivots_of
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
@@ -112,7 +113,7 @@ def pv_early(
                     start += count
             qdd.append(ldl_solve(part.D, u) - part.UD.T @ felt)
             a.append(p.acceleration(above, felt, qdd[-1]))
-    found = result(problem, np.concatenate(qdd) if qdd else np.zeros(0), a, lam, growth=growth)
+    found = result(problem, np.concatenate(qdd) if qdd else np.zeros(0), a, lam, growth=growth, pivots=pivots_of(parts))
     inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
     return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.constrained import ConstrainedDynamicsResult, pose_problem, result
+from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result
+from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.registry import algorithm
-from sarrus.algorithms.sweeps import inward_articulated, outward_acceleration
+from sarrus.algorithms.sweeps import inward_articulated, outward_acceleration, pivots_of
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -46,7 +47,7 @@ def pv_soft(
     parts = inward_articulated(problem.tree, problem.passages, H, f, problem.tau)
     qdd, a = outward_acceleration(problem.tree, problem.passages, parts)
     lam = [w * r.residual(a) for r, w in zip(problem.rows, weights, strict=True)]
-    return result(problem, qdd, a, lam, soft=True)
+    return result(problem, qdd, a, lam, soft=True, pivots=pivots_of(parts))
 
 
 def soft_weight(R: Array | None, size: int, weight: float | None, method: str) -> Array:

@@ -8,6 +8,7 @@ acceleration in excess of the bias motion. See docs/op_counts.md for what this s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +94,11 @@ class Articulated(NamedTuple):
     UD: Array  # (6, n) U D^-1
     u: Array  # (n,) tau + S^T f
     kept: Scalar | None  # `Passage.kept`
+
+
+def pivots_of(parts: Sequence[Articulated]) -> dict[int, Array]:
+    """The inverse pivots of every joint's D, by node."""
+    return {i: part.D.d_inv for i, part in enumerate(parts)}
 
 
 def eliminate_joint(p: Passage, H: Array, f: Array, tau: Array) -> tuple[Articulated, Array, Array]:

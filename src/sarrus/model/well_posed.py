@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from sarrus.model.model import Model
 
 _RELATIVE = 1e-13  # of the inertia that the joint carries: below, it is rounding
+_LIGHT = 1e-9  # of the inertia that the joint carries: a link that has less along it cannot vouch for the joint
+_STATES = 3  # configurations that are looked at
 
 
 def check_well_posed(model: Model) -> None:
@@ -46,6 +49,42 @@ def check_well_posed(model: Model) -> None:
         if node.parent >= 0:
             H[node.parent] = H[node.parent] + X.congruence(0.5 * (Ha + Ha.T))
             carried[node.parent] = carried[node.parent] + X.congruence(carried[i])
+
+
+_light_of: WeakKeyDictionary[Model, dict[int, np.ndarray]] = WeakKeyDictionary()
+
+
+def light_joints(model: Model) -> dict[int, np.ndarray]:
+    """Joints whose own link has next to no inertia along them, by body, each with the inertia that is usual.
+
+    Whether they move any depends on what they carry beyond, and so on the configuration.
+    """
+    if not model.is_numeric:
+        return {}
+    if model not in _light_of:
+        _light_of[model] = _light_joints(model)
+    return _light_of[model]
+
+
+def _light_joints(model: Model) -> dict[int, np.ndarray]:
+    from sarrus.model.state import random_state
+
+    found: dict[int, np.ndarray] = {}
+    nodes = model.tree.nodes
+    own = [node.body.congruence(body.inertia.matrix()) for node, body in zip(nodes, model.bodies, strict=True)]
+    for seed in range(_STATES):
+        q, _ = random_state(model, rng=seed)
+        carried = list(own)
+        for i in range(len(nodes) - 1, -1, -1):
+            node = nodes[i]
+            X, S, _, _ = node.kinematics(q)
+            usual = _reference(carried[i], S) + node.armature
+            least = np.linalg.eigvalsh(S.T @ own[i] @ S + np.diag(node.armature)).min(initial=np.inf)
+            if least < _LIGHT * usual.max(initial=0.0):
+                found[i] = np.maximum(usual, found.get(i, 0.0))
+            if node.parent >= 0:
+                carried[node.parent] = carried[node.parent] + X.congruence(carried[i])
+    return found
 
 
 def _reference(H: np.ndarray, S: np.ndarray) -> np.ndarray:
