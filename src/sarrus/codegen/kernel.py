@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import time
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,7 +13,8 @@ import numpy as np
 
 from sarrus.algorithms import registry
 from sarrus.codegen import cache as disk
-from sarrus.codegen.artifact import Artifact
+from sarrus.codegen.artifact import Artifact, joined, split
+from sarrus.codegen.cache_names import described, model_key
 from sarrus.codegen.lane import Lane
 from sarrus.codegen.native import NativeKernel, build_native, lane_of
 from sarrus.codegen.tape import OpCount, Port, Tape
@@ -58,15 +58,15 @@ def compile(  # the name users expect; the builtin is not used here
     kind = np.dtype(dtype)
     if kind not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise UnsupportedError(f"dtype {kind} is not supported. Valid: float64, float32")
-    if not cache or not model.is_numeric:
+    what = described((entry.name, names, sorted(options.items())))
+    if not cache or not model.is_numeric or parameters or what is None:
         tape = trace(model, entry, inputs=names, parameters=parameters, **options)
         return Kernel(method, model.name, build_native(tape, kind.name, lanes, cache))
     # Keyed by the model, so that a process that finds the kernel need not trace it again.
     lane = lane_of(kind.name, lanes)
     module = entry.function.__module__
-    what = repr((entry.name, names, sorted(options.items())))
     room = [x for x in module.split(".")[1:2] if module.startswith("sarrus.") and x != "algorithms"]
-    key = disk.model_key(model.digest, what, f"{kind.name} {lane.count}", *room)
+    key = model_key(model.digest, what, f"{kind.name} {lane.count}", *room)
     native = _load(key, lane)
     if native is None:
         tape = trace(model, entry, inputs=names, **options)
@@ -77,17 +77,17 @@ def compile(  # the name users expect; the builtin is not used here
 
 def _load(key: str, lane: Lane) -> NativeKernel | None:
     start = time.perf_counter()
-    kept = disk.load(key)
-    if kept is None:
-        return None
-    (length,) = struct.unpack_from("<Q", kept)
-    tape, artifact = Tape.from_bytes(kept[8 : 8 + length]), Artifact.from_bytes(kept[8 + length :])
-    return NativeKernel(tape, lane, artifact, True, start)
+    kept = disk.load(key, _read)
+    return None if kept is None else NativeKernel(kept[0], lane, kept[1], True, start)
+
+
+def _read(kept: bytes) -> tuple[Tape, Artifact]:
+    tape, artifact = split(kept)
+    return Tape.from_bytes(tape), Artifact.from_bytes(artifact)
 
 
 def _save(key: str, native: NativeKernel) -> None:
-    tape = native.tape.to_bytes()
-    disk.save(key, struct.pack("<Q", len(tape)) + tape + native.artifact.to_bytes())
+    disk.save(key, joined(native.tape.to_bytes(), native.artifact.to_bytes()))
 
 
 def _revived(

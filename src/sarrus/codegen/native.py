@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.codegen import cache as disk
-from sarrus.codegen import host
+from sarrus.codegen import cache_names, host
 from sarrus.codegen.artifact import FUNCTION_TABLE_BYTES, Artifact
 from sarrus.codegen.builtin import layout_is_known, make_builtin
 from sarrus.codegen.crew import share
@@ -32,10 +32,9 @@ def build_native(tape: Tape, dtype: str = "float64", lanes: str | int = "auto", 
     """Native code of `tape`: from the disk cache, or compiled now (and then kept there)."""
     start = time.perf_counter()
     lane = lane_of(dtype, lanes)
-    key = disk.key(tape.digest, f"{dtype} {lane.count}")
-    kept = disk.load(key) if cache else None
-    from_cache = kept is not None
-    artifact = Artifact.from_bytes(kept) if kept is not None else None
+    key = cache_names.key(tape.digest, f"{dtype} {lane.count}")
+    artifact = disk.load(key, Artifact.from_bytes) if cache else None
+    from_cache = artifact is not None
     if artifact is None:
         from sarrus.codegen.compile import compile_tape
 
