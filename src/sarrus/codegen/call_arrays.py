@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.memory import address_of, in_place
+from sarrus.codegen.memory import in_place
 from sarrus.codegen.tape import Port
 from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, as_type, empty
@@ -58,19 +58,19 @@ def _as_output(port: Port, given: Any, shape: tuple[int, ...], dtype: np.dtype) 
     return array
 
 
-def apart(arrays: Sequence[np.ndarray], ports: Sequence[Port], count: int) -> Sequence[np.ndarray]:
-    """The same arrays, `count` inputs and then outputs, with copies of inputs that an output would be written over.
-
-    Outputs that share memory with each other are an error.
+def copies_of_overwritten(
+    arrays: Sequence[np.ndarray], places: Sequence[int], ports: Sequence[Port], count: int
+) -> dict[int, np.ndarray]:
+    """Of `count` inputs, then outputs, that begin at these addresses: a copy of each input that shares memory with an
+    output, by its number. Outputs that share memory with each other are an error.
     """
-    starts = [address_of(array) for array in arrays]
-    ends = [start + array.nbytes for start, array in zip(starts, arrays, strict=True)]
-    written_over = set()
+    ends = [place + array.nbytes for place, array in zip(places, arrays, strict=True)]
+    copies = {}
     for k in range(count, len(arrays)):
         for j in range(k):
-            if max(starts[j], starts[k]) < min(ends[j], ends[k]):
+            if places[j] < ends[k] and places[k] < ends[j] and places[j] < ends[j] and places[k] < ends[k]:
                 if j >= count:
                     both = f"{ports[j].name} and {ports[k].name}"
                     raise StateError(f"out: {both} share memory: each result needs its own")
-                written_over.add(j)
-    return [x.copy() if k in written_over else x for k, x in enumerate(arrays)] if written_over else arrays
+                copies[j] = arrays[j].copy()
+    return copies

@@ -184,11 +184,8 @@ class Kernel:
         if batch is None:
             return self._careful(arrays, named, out, threads, return_status)
         outputs, threads = self._outputs(out, (batch,), held), self.threads_for(batch, threads)
-        every = (*arrays, *outputs)
-        if out is not None:
-            every = self.native.apart(every)
         if batch:
-            self.native.run_checked(every, batch, threads)
+            self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
         return self._wrapped(outputs, out)
 
     def _unpacked(self, result: Any) -> Sequence[Any]:
@@ -207,12 +204,12 @@ class Kernel:
         """
         if len(arrays) != len(self._shapes):
             return None
-        batch = None
+        batch, dtype = None, self.dtype
         for array, shape in zip(arrays, self._shapes, strict=True):
             if type(array) is not np.ndarray:
                 return None
             held.append(in_place(array))
-            if array.dtype is not self.dtype or array.shape[1:] != shape:
+            if (array.dtype is not dtype and array.dtype != dtype) or array.shape[1:] != shape:
                 return None
             flags = array.flags
             if array.ndim == len(shape) or not (flags.c_contiguous and flags.aligned):

@@ -16,7 +16,7 @@ from sarrus.codegen import cache as disk
 from sarrus.codegen import cache_names, host
 from sarrus.codegen.artifact import FUNCTION_TABLE_BYTES, Artifact
 from sarrus.codegen.builtin import layout_is_known, make_builtin
-from sarrus.codegen.call_arrays import apart
+from sarrus.codegen.call_arrays import copies_of_overwritten
 from sarrus.codegen.crew import MOST_THREADS, share
 from sarrus.codegen.image import ExecutableMemory
 from sarrus.codegen.lane import Lane
@@ -121,24 +121,23 @@ class NativeKernel:
             if not usable or array.nbytes != batch * self._row_bytes[number] or array.dtype != self.dtype:
                 raise StateError(f"{self._wanted(number, batch)}; got {array.dtype} of shape {array.shape}")
         if batch:
-            self.run_checked(self.apart(arrays), batch, threads)
+            self.run_checked(arrays, batch, threads, may_overlap=True)
         del held
-
-    def apart(self, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
-        """Inputs and outputs, with copies of inputs that share memory with an output."""
-        return apart(arrays, self._ports, len(self.tape.inputs))
 
     def _wanted(self, number: int, batch: int) -> str:
         port = self._ports[number]
         writeable = "" if number < len(self.tape.inputs) else ", writeable"
         return f"{port.name}: expected a C-contiguous {self.dtype} array of {batch} x {port.size} elements{writeable}"
 
-    def run_checked(self, arrays: Sequence[np.ndarray], batch: int, threads: int) -> None:
-        """`run`, for at least one state and arrays (inputs, then outputs) that are known to be right, to be apart and
-        to stay `in_place`.
+    def run_checked(self, arrays: Sequence[np.ndarray], batch: int, threads: int, may_overlap: bool) -> None:
+        """`run`, for at least one state and arrays (inputs, then outputs) that are known to be right and to stay
+        `in_place`; `may_overlap`: outputs may share memory with others.
         """
         count = len(self.tape.inputs)
         places = [address_of(array) for array in arrays]
+        copies = copies_of_overwritten(arrays, places, self._ports, count) if may_overlap else {}
+        for number, copy in copies.items():
+            places[number] = address_of(copy)
         sources, targets = self._pack_sources(*places[:count]), self._pack_targets(*places[count:])
         threads = max(1, min(threads, -(-batch // self.lanes), MOST_THREADS))
         scratches = [self._scratch() for _ in range(threads)]
