@@ -165,7 +165,7 @@ class TestBadInput:
             sarrus.simulate(self.model, **arguments)
 
     def test_stabilization(self):
-        with pytest.raises(UnsupportedError, match=r"stabilization is -1\.0"):
+        with pytest.raises(StateError, match=r"stabilization is -1\.0"):
             sarrus.simulate(self.model, stabilization=-1.0)
 
     def test_a_step_that_explodes_has_a_status(self):

@@ -20,14 +20,14 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON obje
     found = cache_info()
     if as_json:
         values = {
-            "directory": str(found.directory),
+            "directory": None if found.directory is None else str(found.directory),
             "files": found.files,
             "bytes": found.bytes,
             "limit": found.limit_bytes,
         }
         typer.echo(json.dumps(values))
         return
-    typer.echo(f"directory  {found.directory}  (set SARRUS_CACHE_DIR to move it)")
+    typer.echo(f"directory  {found.directory or 'none'}  (set SARRUS_CACHE_DIR to move it, or to off)")
     typer.echo(f"files      {found.files}, {found.bytes / 1e6:.1f} MB of at most {found.limit_bytes / 1e6:.0f} MB")
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 # Before the constants: addresses of C functions, which the code reaches only so. It then needs no relocation.
 FUNCTION_TABLE_BYTES = 128
+_MOST_SCRATCH = 2**31  # bytes; addresses in the code are 32-bit offsets
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,43 @@ class Artifact:
             "single_scratch": asdict(self.single_scratch), "stats": self.stats,
         }  # fmt: skip
         head = json.dumps(fields).encode()
-        return struct.pack("<Q", len(head)) + head + self.code
+        return joined(head, self.code)
 
     @staticmethod
     def from_bytes(data: bytes) -> Artifact:
-        (length,) = struct.unpack_from("<Q", data)
-        fields = json.loads(data[8 : 8 + length])
+        """What `to_bytes` wrote; ValueError (or KeyError, TypeError) for anything else."""
+        head, code = split(data)
+        fields = json.loads(head)
+        entries = {name: _whole(offset, len(code)) for name, offset in fields["entries"].items()}
+        if not code or not entries or fields["is_flat"] not in (True, False):
+            raise ValueError("no machine code")
         return Artifact(
-            code=data[8 + length :],
+            code=code,
             is_flat=fields["is_flat"],
-            entries=fields["entries"],
-            scratch=Scratch(**fields["scratch"]),
-            single_scratch=Scratch(**fields["single_scratch"]),
+            entries=entries,
+            scratch=Scratch(**{name: _whole(n, _MOST_SCRATCH) for name, n in fields["scratch"].items()}),
+            single_scratch=Scratch(**{name: _whole(n, _MOST_SCRATCH) for name, n in fields["single_scratch"].items()}),
             stats=fields["stats"],
         )
+
+
+def joined(first: bytes, second: bytes) -> bytes:
+    """Two pieces of bytes as one, which `split` takes apart."""
+    return struct.pack("<Q", len(first)) + first + second
+
+
+def split(data: bytes) -> tuple[bytes, bytes]:
+    """The two pieces of `joined`."""
+    if len(data) < 8:
+        raise ValueError("too short")
+    (length,) = struct.unpack_from("<Q", data)
+    if length > len(data) - 8:
+        raise ValueError(f"{len(data)} bytes do not hold {length}")
+    return data[8 : 8 + length], data[8 + length :]
+
+
+def _whole(number: object, end: int) -> int:
+    """A number in range(end)."""
+    if type(number) is not int or not 0 <= number < end:
+        raise ValueError(f"{number!r} is not in 0 .. {end - 1}")
+    return number

@@ -25,6 +25,7 @@ from sarrus.codegen.memory import CACHE_LINE, address_of, aligned
 from sarrus.codegen.module import load_module
 from sarrus.codegen.writer import Writer
 
+MOST_THREADS = max(64, os.cpu_count() or 1)  # of one call, however many are asked for
 PIECES = 64  # per thread: small ones, so that all threads end together
 LOOKS = 100_000  # of a thread that has nothing to do, before it sleeps: a few milliseconds
 _POSTED, _ASLEEP, _JOB, _DONE = 0, 8, CACHE_LINE, 2 * CACHE_LINE  # bytes into a mailbox
@@ -35,7 +36,7 @@ def share(function: int, arguments: Sequence[tuple[int, int, int, int]], count: 
     """function(a, b, first, n, c, d) for all of the states 0 .. count - 1, in pieces of whole blocks of lanes.
 
     There is one tuple (a, b, c, d) per thread to use, this one first. A thread takes a piece at a time until none are
-    left: a core that something else slows down then does less of the work.
+    left: a core that something else slows down then does less of the work, and so does a thread that there is not.
     """
     piece = max(1, -(-count // lanes) // (PIECES * len(arguments))) * lanes
     board = _Board()
@@ -44,11 +45,11 @@ def share(function: int, arguments: Sequence[tuple[int, int, int, int]], count: 
     workers: list[_Worker] = []
     try:
         for words in arguments[1:]:
-            try:
-                workers.append(free.pop())  # atomic, as is append
-            except IndexError:
-                workers.append(_Worker())
-            workers[-1].begin(function, *words, *shared)
+            worker = _free_or_new(free)
+            if worker is None:
+                break
+            workers.append(worker)
+            worker.begin(function, *words, *shared)
         board.job[:] = function, *arguments[0], *shared
         _native().work(shared[0] + _Board.job.offset)
     finally:
@@ -56,6 +57,17 @@ def share(function: int, arguments: Sequence[tuple[int, int, int, int]], count: 
             _wait_for(workers)
         finally:
             free += workers
+
+
+def _free_or_new(free: list[_Worker]) -> _Worker | None:
+    """None if the system starts no more threads."""
+    try:
+        return free.pop()  # atomic, as is append
+    except IndexError:
+        try:
+            return _Worker()
+        except RuntimeError:
+            return None
 
 
 def _wait_for(workers: list[_Worker]) -> None:

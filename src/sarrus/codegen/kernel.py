@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,16 @@ import numpy as np
 
 from sarrus.algorithms import registry
 from sarrus.codegen import cache as disk
-from sarrus.codegen.artifact import Artifact
+from sarrus.codegen.artifact import Artifact, joined, split
+from sarrus.codegen.cache_names import described, model_key
+from sarrus.codegen.call_arrays import as_input, given_outputs, repeated
 from sarrus.codegen.lane import Lane
+from sarrus.codegen.memory import in_place
 from sarrus.codegen.native import NativeKernel, build_native, lane_of
 from sarrus.codegen.tape import OpCount, Port, Tape
 from sarrus.codegen.trace import trace
 from sarrus.errors import StateError, UnsupportedError
+from sarrus.model.arguments import empty, whole_number
 from sarrus.model.model import Model
 
 STATUS = ("ok", "input not finite", "result not finite")
@@ -51,22 +55,24 @@ def compile(  # the name users expect; the builtin is not used here
     >>> kernel = sarrus.compile(model, "aba")
     >>> qdd = kernel(q, v, tau)          # (n,) or (B, n)
     """
+    if not isinstance(model, Model):
+        raise UnsupportedError(f"compile: the first argument is a sarrus Model, got {type(model).__name__}")
+    if not isinstance(method, (str, registry.Algorithm)):
+        raise UnsupportedError(f"compile: method is {method!r}: expected the name of an algorithm")
     entry = registry.find(method)
-    names = tuple(inputs) if inputs is not None else tuple(port.name for port in entry.inputs if not port.optional)
+    names = _names(entry, inputs)
     if external_forces and "external_forces" not in names:
         names = (*names, "external_forces")
-    kind = np.dtype(dtype)
-    if kind not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise UnsupportedError(f"dtype {kind} is not supported. Valid: float64, float32")
-    if not cache or not model.is_numeric:
+    kind = _dtype(dtype)
+    what = described((entry.name, names, sorted(options.items())))
+    if not cache or not model.is_numeric or parameters or what is None:
         tape = trace(model, entry, inputs=names, parameters=parameters, **options)
         return Kernel(method, model.name, build_native(tape, kind.name, lanes, cache))
-    # Keyed by the model, so that a process that finds the kernel need not trace it again.
+    # Named by the model, so that a process that finds the kernel need not trace it again.
     lane = lane_of(kind.name, lanes)
     module = entry.function.__module__
-    what = repr((entry.name, names, sorted(options.items())))
     room = [x for x in module.split(".")[1:2] if module.startswith("sarrus.") and x != "algorithms"]
-    key = disk.model_key(model.digest, what, f"{kind.name} {lane.count}", *room)
+    key = model_key(model.digest, what, f"{kind.name} {lane.count}", *room)
     native = _load(key, lane)
     if native is None:
         tape = trace(model, entry, inputs=names, **options)
@@ -75,19 +81,35 @@ def compile(  # the name users expect; the builtin is not used here
     return Kernel(method, model.name, native, key)
 
 
+def _names(entry: registry.Algorithm, inputs: Any) -> tuple[str, ...]:
+    if inputs is None:
+        return tuple(port.name for port in entry.inputs if not port.optional)
+    if isinstance(inputs, str) or not isinstance(inputs, Iterable):
+        valid = ", ".join(port.name for port in entry.inputs)
+        raise UnsupportedError(f"inputs is {inputs!r}: expected several names. Valid: {valid}")
+    return tuple(inputs)
+
+
+def _dtype(dtype: Any) -> np.dtype:
+    with contextlib.suppress(TypeError, ValueError, SyntaxError):  # of a type that NumPy does not know
+        if np.dtype(dtype) in (np.float64, np.float32):
+            return np.dtype(dtype)
+    raise UnsupportedError(f"dtype {dtype!r} is not supported. Valid: float64, float32")
+
+
 def _load(key: str, lane: Lane) -> NativeKernel | None:
     start = time.perf_counter()
-    kept = disk.load(key)
-    if kept is None:
-        return None
-    (length,) = struct.unpack_from("<Q", kept)
-    tape, artifact = Tape.from_bytes(kept[8 : 8 + length]), Artifact.from_bytes(kept[8 + length :])
-    return NativeKernel(tape, lane, artifact, True, start)
+    kept = disk.load(key, _read)
+    return None if kept is None else NativeKernel(kept[0], lane, kept[1], True, start)
+
+
+def _read(kept: bytes) -> tuple[Tape, Artifact]:
+    tape, artifact = split(kept)
+    return Tape.from_bytes(tape), Artifact.from_bytes(artifact)
 
 
 def _save(key: str, native: NativeKernel) -> None:
-    tape = native.tape.to_bytes()
-    disk.save(key, struct.pack("<Q", len(tape)) + tape + native.artifact.to_bytes())
+    disk.save(key, joined(native.tape.to_bytes(), native.artifact.to_bytes()))
 
 
 def _revived(
@@ -119,6 +141,7 @@ class Kernel:
         self._result = None if entry.outputs is not None else entry.result_type
         self._fast = native.call_new
         self._shapes = [port.shape for port in self.tape.inputs]
+        self._output_shapes = [port.shape for port in self.tape.outputs]
 
     def __repr__(self) -> str:
         size = f"{self.op_count.total} operations, {self.native.lanes} lanes"
@@ -149,54 +172,81 @@ class Kernel:
     ) -> Any:
         """What the eager function returns, for one state or a batch.
 
-        out      array (or tuple of arrays, one per output) to write into
+        out      array (or tuple of arrays, one per output) to write into; it may be an input
         threads  how many to use for a batch; default: as many as are worth it
         """
-        if out is None and not named and not return_status:
+        if out is None and threads is None and not named and not return_status:
             result = self._fast(*arrays)  # None: not exactly one state of the right type
             if result is not None:
                 return result if self._result is None else self._result(*self._unpacked(result))
-        batch = 0 if named or return_status else self._plain_batch(arrays)
+        held: list[Any] = []
+        batch = None if named or return_status else self._plain_batch(arrays, held)
+        if batch is None:
+            return self._careful(arrays, named, out, threads, return_status)
+        outputs, threads = self._outputs(out, (batch,), held), self.threads_for(batch, threads)
         if batch:
-            outputs = self._outputs(out, (batch,))
-            self.native.run_checked((*arrays, *outputs), batch, self.threads_for(batch, threads))
-            return outputs[0] if self._result is None else self._result(*outputs)
-        return self._careful(arrays, named, out, threads, return_status)
+            self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
+        return self._wrapped(outputs, out)
 
     def _unpacked(self, result: Any) -> Sequence[Any]:
         return result if isinstance(result, tuple) else (result,)
 
-    def _plain_batch(self, arrays: tuple[Any, ...]) -> int:
-        """How many states these are, if nothing about them needs to be changed or explained; else 0."""
+    def _wrapped(self, outputs: Sequence[Any], out: Any) -> Any:
+        """What is returned: the very arrays that were given to write into, if some were."""
+        if out is not None:
+            outputs = out if isinstance(out, (tuple, list)) else (out,)
+        return outputs[0] if self._result is None else self._result(*outputs)
+
+    def _plain_batch(self, arrays: tuple[Any, ...], held: list[Any]) -> int | None:
+        """How many states these are (perhaps 0), if nothing about them needs to be changed or explained; else None.
+
+        They stay as they are found while `held` lives.
+        """
         if len(arrays) != len(self._shapes):
-            return 0
-        batch = 0
+            return None
+        batch, dtype = None, self.dtype
         for array, shape in zip(arrays, self._shapes, strict=True):
-            if type(array) is not np.ndarray or array.dtype != self.dtype or array.shape[1:] != shape:
-                return 0
+            if type(array) is not np.ndarray:
+                return None
+            held.append(in_place(array))
+            if (array.dtype is not dtype and array.dtype != dtype) or array.shape[1:] != shape:
+                return None
             flags = array.flags
-            if array.ndim == len(shape) or not (flags.c_contiguous and flags.aligned) or batch not in (0, len(array)):
-                return 0
-            batch = len(array)
+            if array.ndim == len(shape) or not (flags.c_contiguous and flags.aligned):
+                return None
+            if batch is None:
+                batch = len(array)
+            elif batch != len(array):
+                return None
         return batch
+
+    def _outputs(self, out: Any, batch: tuple[int, ...], held: list[Any]) -> list[np.ndarray]:
+        """Where results go: new memory, or that of `out`, which stays as it is found while `held` lives."""
+        if out is None:
+            return [empty("a result", (*batch, *shape), self.dtype) for shape in self._output_shapes]
+        return given_outputs(self.tape.outputs, out, batch, self.dtype, held)
 
     def _careful(
         self, arrays: tuple[Any, ...], named: dict[str, Any], out: Any, threads: int | None, return_status: bool
     ) -> Any:
         given = self._named(arrays, named)
-        inputs = [_as_input(port, given[port.name], self.dtype) for port in self.tape.inputs]
-        sizes = {p.name: len(x) for p, x in zip(self.tape.inputs, inputs, strict=True) if x.ndim > len(p.shape)}
+        ports = self.tape.inputs
+        inputs = [as_input(port, given[port.name], self.dtype) for port in ports]
+        sizes = {port.name: len(x) for port, x in zip(ports, inputs, strict=True) if x.ndim > len(port.shape)}
         if len(set(sizes.values())) > 1:
             raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
         single = not sizes
         batch = 1 if single else next(iter(sizes.values()))
-        for k, (port, x) in enumerate(zip(self.tape.inputs, inputs, strict=True)):
-            if not single and x.ndim == len(port.shape):
-                inputs[k] = np.ascontiguousarray(np.broadcast_to(x, (batch, *port.shape)))
-        outputs = self._outputs(out, () if single else (batch,))
+        if not single:
+            inputs = [x if p.name in sizes else repeated(p, x, batch) for p, x in zip(ports, inputs, strict=True)]
+        bad_inputs = _not_finite(ports, inputs, batch) if return_status else None  # before `out` is written over them
+        outputs = self._outputs(out, () if single else (batch,), [])
         self.native.run(inputs, outputs, batch, self.threads_for(batch, threads))
-        result = outputs[0] if self._result is None else self._result(*outputs)
-        return (result, self._status(inputs, outputs, batch, single)) if return_status else result
+        result = self._wrapped(outputs, out)
+        if bad_inputs is None:
+            return result
+        status = np.where(bad_inputs, 1, 2 * _not_finite(self.tape.outputs, outputs, batch)).astype(np.int8)
+        return result, int(status[0]) if single else status
 
     def _named(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
         names = self.input_names
@@ -212,40 +262,12 @@ class Kernel:
             raise StateError(f"{self.method}: missing {', '.join(missing)}. Inputs, in order: {', '.join(names)}")
         return given
 
-    def _outputs(self, out: Any, batch: tuple[int, ...]) -> list[np.ndarray]:
-        if out is None:
-            return [np.empty((*batch, *port.shape), self.dtype) for port in self.tape.outputs]
-        given = list(out) if isinstance(out, (tuple, list)) else [out]
-        if len(given) != len(self.tape.outputs):
-            raise StateError(
-                f"out: expected {len(self.tape.outputs)} arrays ({', '.join(self.output_names)}), got {len(given)}"
-            )
-        for port, array in zip(self.tape.outputs, given, strict=True):
-            shape = (*batch, *port.shape)
-            if not isinstance(array, np.ndarray) or array.dtype != self.dtype or array.shape != shape:
-                found = (
-                    f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                )
-                raise StateError(f"out: {port.name} must be a {self.dtype} array of shape {shape}, got {found}")
-            flags = array.flags
-            if not (flags.c_contiguous and flags.aligned and flags.writeable):
-                raise StateError(f"out: {port.name} must be C-contiguous, aligned and writeable")
-        return given
-
     def threads_for(self, batch: int, threads: int | None) -> int:
         """How many threads to use for a batch: those asked for, or as many as are worth it."""
         if threads is not None:
-            if threads < 1:
-                raise StateError(f"threads is {threads}: expected at least 1")
-            return threads
-        return max(1, min(available_cores(), batch * self.op_count.total // _THREAD_GRAIN))
-
-    def _status(self, inputs: list[np.ndarray], outputs: list[np.ndarray], batch: int, single: bool) -> Any:
-        status = np.zeros(batch, np.int8)
-        for code, arrays in ((2, outputs), (1, inputs)):
-            for array in arrays:
-                status[~np.isfinite(array.reshape(batch, -1)).all(axis=1)] = code
-        return int(status[0]) if single else status
+            return whole_number("threads", threads, least=1)
+        worth = batch * self.op_count.total // _THREAD_GRAIN
+        return 1 if worth <= 1 else min(available_cores(), worth)
 
     @cached_property
     def casadi_function(self) -> Any:
@@ -286,16 +308,12 @@ class Kernel:
         )
 
 
-def _as_input(port: Port, value: Any, dtype: np.dtype) -> np.ndarray:
-    array = np.asarray(value)
-    has_type = np.can_cast(array.dtype, dtype, casting="same_kind")
-    has_shape = array.shape == port.shape or (array.ndim > 0 and array.shape[1:] == port.shape)
-    if not has_type or not has_shape:
-        batched = ("B", *port.shape)
-        expected = f"{port.name}: expected {dtype} of shape {port.shape} or {batched}".replace("'", "")
-        raise StateError(f"{expected}, got {array.shape if has_type else array.dtype}")
-    made = np.asarray(array, dtype=dtype, order="C")  # (ascontiguousarray would give a number a dimension)
-    return made if made.flags.aligned else made.copy()
+def _not_finite(ports: Sequence[Port], arrays: Sequence[np.ndarray], batch: int) -> np.ndarray:
+    """(batch,) whether something in these arrays is not finite."""
+    bad = np.zeros(batch, bool)
+    for port, array in zip(ports, arrays, strict=True):
+        bad |= ~np.isfinite(array.reshape(batch, port.size)).all(axis=1)
+    return bad
 
 
 def available_cores() -> int:

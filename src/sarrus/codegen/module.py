@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sarrus.codegen import cache as disk
+from sarrus.codegen import cache_names
 from sarrus.codegen.image import ExecutableMemory, NotFlatError, link_flat
 
 _loaded: list[Any] = []
@@ -12,14 +13,15 @@ _loaded: list[Any] = []
 
 def load_module(name: str, variant: str, ir: str, entries: list[str]) -> dict[str, int]:
     """Addresses of the functions `entries` of the module `ir`, from the disk cache or compiled now."""
-    key = disk.key(name, variant)
-    obj = disk.load(key)
-    if obj is None:
+    key = cache_names.key(name, variant)
+    found = disk.load(key, lambda obj: placed(obj, entries))
+    if found is None:
         from sarrus.codegen import jit
 
         obj = jit.compile_object(ir)
         disk.save(key, obj)
-    memory, addresses = placed(obj, entries)
+        found = placed(obj, entries)
+    memory, addresses = found
     _loaded.append(memory)
     return addresses
 

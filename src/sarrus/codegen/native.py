@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import struct
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -12,30 +13,38 @@ from typing import Any
 import numpy as np
 
 from sarrus.codegen import cache as disk
-from sarrus.codegen import host
+from sarrus.codegen import cache_names, host
 from sarrus.codegen.artifact import FUNCTION_TABLE_BYTES, Artifact
 from sarrus.codegen.builtin import layout_is_known, make_builtin
-from sarrus.codegen.crew import share
+from sarrus.codegen.call_arrays import copies_of_overwritten
+from sarrus.codegen.crew import MOST_THREADS, share
 from sarrus.codegen.image import ExecutableMemory
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.memory import address_of, aligned
+from sarrus.codegen.memory import address_of, address_of_bytes, aligned, in_place
 from sarrus.codegen.tape import Tape
+from sarrus.errors import StateError, UnsupportedError
+from sarrus.model.arguments import whole_number
+
+LANES = (1, 2, 4, 8, 16)  # squares of so many rows and columns are transposed in registers
 
 
 def lane_of(dtype: str, lanes: str | int) -> Lane:
     """The SIMD type for this machine, or one of so many lanes."""
     bits = np.dtype(dtype).itemsize * 8
-    return Lane(bits, host.default_lanes(bits) if lanes == "auto" else int(lanes), host.has_fma())
+    if isinstance(lanes, str) and lanes == "auto":
+        return Lane(bits, host.default_lanes(bits), host.has_fma())
+    if isinstance(lanes, bool) or not isinstance(lanes, (int, np.integer)) or lanes not in LANES:
+        raise UnsupportedError(f"lanes is {lanes!r}. Valid: 'auto', {', '.join(map(str, LANES))}")
+    return Lane(bits, int(lanes), host.has_fma())
 
 
 def build_native(tape: Tape, dtype: str = "float64", lanes: str | int = "auto", cache: bool = True) -> NativeKernel:
     """Native code of `tape`: from the disk cache, or compiled now (and then kept there)."""
     start = time.perf_counter()
     lane = lane_of(dtype, lanes)
-    key = disk.key(tape.digest, f"{dtype} {lane.count}")
-    kept = disk.load(key) if cache else None
-    from_cache = kept is not None
-    artifact = Artifact.from_bytes(kept) if kept is not None else None
+    key = cache_names.key(tape.digest, f"{dtype} {lane.count}")
+    artifact = disk.load(key, Artifact.from_bytes) if cache else None
+    from_cache = artifact is not None
     if artifact is None:
         from sarrus.codegen.compile import compile_tape
 
@@ -70,9 +79,12 @@ class NativeKernel:
             (address[name], constants) for name, (_, constants) in (("run", self._batch), ("run_single", self._single))
         )
         self.workspace_bytes = artifact.scratch.workspace, artifact.single_scratch.workspace
-        self._sizes = [port.size for port in (*tape.inputs, *tape.outputs)]
-        self._pointers = ctypes.c_void_p * len(self._sizes)
-        self._free_scratch: list[np.ndarray] = []  # list.pop and list.append are atomic
+        self._ports = (*tape.inputs, *tape.outputs)
+        self._row_bytes = [port.size * self.dtype.itemsize for port in self._ports]
+        self._pack_sources, self._pack_targets = (
+            struct.Struct(f"={len(ports)}Q").pack for ports in (tape.inputs, tape.outputs)
+        )
+        self._free_scratch: list[tuple[np.ndarray, int]] = []  # list.pop and list.append are atomic
         self.call_single, self.call_new = self._builtins(address)
         self.compile_seconds = time.perf_counter() - start
 
@@ -90,45 +102,63 @@ class NativeKernel:
         )
 
     def run(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], batch: int, threads: int = 1) -> None:
-        """Evaluate `batch` states. Arrays are C-contiguous, of this dtype, one row per state; that is checked."""
-        arrays = (*inputs, *outputs)
-        if len(inputs) != len(self.tape.inputs) or len(arrays) != len(self._sizes):
-            raise ValueError(f"expected {len(self.tape.inputs)} inputs and {len(self.tape.outputs)} outputs")
-        for number, array in enumerate(arrays):
-            flags = array.flags
-            usable = flags.c_contiguous and flags.aligned and (flags.writeable or number < len(inputs))
-            if not usable or array.size != batch * self._sizes[number] or array.dtype != self.dtype:
-                port = (*self.tape.inputs, *self.tape.outputs)[number]
-                raise ValueError(
-                    f"{port.name}: expected a C-contiguous {self.dtype} array of {batch} x {self._sizes[number]} "
-                    f"elements{'' if number < len(inputs) else ', writeable'}; got {array.dtype} of shape {array.shape}"
-                )
-        if batch:
-            self.run_checked(arrays, batch, threads)
+        """Evaluate `batch` states. Arrays are C-contiguous, of this dtype, one row per state; that is checked.
 
-    def run_checked(self, arrays: Sequence[np.ndarray], batch: int, threads: int) -> None:
-        """`run`, for at least one state and arrays (inputs, then outputs) that are known to be right."""
-        pointers = self._pointers(*[address_of(array) for array in arrays])
-        sources = ctypes.addressof(pointers)
-        targets = sources + 8 * len(self.tape.inputs)
-        threads = max(1, min(threads, -(-batch // self.lanes)))
+        An input that shares memory with an output is copied before.
+        """
+        arrays = (*inputs, *outputs)
+        count = len(self.tape.inputs)
+        if len(inputs) != count or len(arrays) != len(self._ports):
+            raise StateError(f"expected {count} inputs and {len(self.tape.outputs)} outputs")
+        batch, threads = whole_number("batch", batch, least=0), whole_number("threads", threads, least=1)
+        held = []
+        for number, array in enumerate(arrays):
+            if type(array) is not np.ndarray:
+                raise StateError(f"{self._wanted(number, batch)}; got {type(array).__name__}")
+            held.append(in_place(array))
+            flags = array.flags
+            usable = flags.c_contiguous and flags.aligned and (flags.writeable or number < count)
+            if not usable or array.nbytes != batch * self._row_bytes[number] or array.dtype != self.dtype:
+                raise StateError(f"{self._wanted(number, batch)}; got {array.dtype} of shape {array.shape}")
+        if batch:
+            self.run_checked(arrays, batch, threads, may_overlap=True)
+        del held
+
+    def _wanted(self, number: int, batch: int) -> str:
+        port = self._ports[number]
+        writeable = "" if number < len(self.tape.inputs) else ", writeable"
+        return f"{port.name}: expected a C-contiguous {self.dtype} array of {batch} x {port.size} elements{writeable}"
+
+    def run_checked(self, arrays: Sequence[np.ndarray], batch: int, threads: int, may_overlap: bool) -> None:
+        """`run`, for at least one state and arrays (inputs, then outputs) that are known to be right and to stay
+        `in_place`; `may_overlap`: outputs may share memory with others.
+        """
+        count = len(self.tape.inputs)
+        places = [address_of(array) for array in arrays]
+        copies = copies_of_overwritten(arrays, places, self._ports, count) if may_overlap else {}
+        for number, copy in copies.items():
+            places[number] = address_of(copy)
+        sources, targets = self._pack_sources(*places[:count]), self._pack_targets(*places[count:])
+        threads = max(1, min(threads, -(-batch // self.lanes), MOST_THREADS))
         scratches = [self._scratch() for _ in range(threads)]
         try:
             if threads == 1:
                 function, constants = self._single if batch == 1 else self._batch
-                function(sources, targets, 0, batch, address_of(scratches[0]), constants)
+                function(sources, targets, 0, batch, scratches[0][1], constants)
             else:
-                own = [(sources, targets, address_of(scratch), self._batch[1]) for scratch in scratches]
+                tables = address_of_bytes(sources), address_of_bytes(targets)
+                own = [(*tables, scratch, self._batch[1]) for _, scratch in scratches]
                 share(self._batch_address, own, batch, self.lanes)
         finally:
             self._free_scratch += scratches
 
-    def _scratch(self) -> np.ndarray:
-        """Memory for one thread."""
+    def _scratch(self) -> tuple[np.ndarray, int]:
+        """Memory for one thread, and where it is."""
         try:
             return self._free_scratch.pop()
         except IndexError:
-            return aligned(max(self.artifact.scratch.bytes, self.artifact.single_scratch.bytes))
+            memory = aligned(max(self.artifact.scratch.bytes, self.artifact.single_scratch.bytes))
+            return memory, address_of(memory)
 
 
 def _load(artifact: Artifact) -> tuple[Any, dict[str, int]]:

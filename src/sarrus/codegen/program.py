@@ -14,16 +14,19 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.crew import share
+from sarrus.codegen.crew import MOST_THREADS, share
 from sarrus.codegen.lane import Lane
-from sarrus.codegen.memory import address_of, aligned
+from sarrus.codegen.memory import address_of, aligned, in_place
 from sarrus.codegen.module import load_module
 from sarrus.codegen.native import NativeKernel
 from sarrus.codegen.transfer import move_column, move_square
 from sarrus.codegen.writer import Writer
+from sarrus.errors import StateError
+from sarrus.model.arguments import whole_number
 
 _GATHER, _SCATTER, _COPY, _RUN = range(4)
 # Words of an instruction.
@@ -85,18 +88,22 @@ class Program:
 
     def run(self, batch: int, steps: int, start: int = 0, threads: int = 1) -> None:
         """Steps start .. start + steps - 1 of `batch` states. The arrays of the instructions are read and written."""
+        batch, steps = whole_number("batch", batch, least=0), whole_number("steps", steps, least=0)
+        start, threads = whole_number("start", start, least=0), whole_number("threads", threads, least=1)
         if batch == 0:
             return
         lane = self.kernels[0].lane
         if any(kernel.lane != lane for kernel in self.kernels):
-            raise ValueError("the kernels of a program must have the same scalar type and lanes")
+            raise StateError("the kernels of a program must have the same scalar type and lanes")
+        codes, _ = self._codes  # from here on no array can be resized
         for instruction in (*self.before, *self.each, *self.after):
+            if not 0 <= instruction.phase < instruction.every:
+                raise StateError(f"phase {instruction.phase} of every {instruction.every} steps: there is no such step")
             if isinstance(instruction, Gather):
                 self._check(instruction, batch, start, steps, lane)
-        codes = self._codes
         native = _native(lane.bits, lane.count, lane.fma)
 
-        threads = max(1, min(threads, -(-batch // lane.count)))
+        threads = max(1, min(threads, -(-batch // lane.count), MOST_THREADS))
         function, variant = (native.program_single, 1) if batch == 1 else (native.program, 0)
         code, scratch_bytes = codes[variant]
         scratches = [aligned(scratch_bytes) for _ in range(threads)]
@@ -107,9 +114,11 @@ class Program:
         size, _ = self._place(move.kernel, move.port, _is_input(move))
         lead = move.per_state + move.per_step
         array = move.array
-        rows = (start + steps - 1) // move.every - move.first_row + 1 if move.per_step else 0
+        last = start + max(steps, 1) - 1  # what is done before and after the steps sees the first one
+        rows = last // move.every - move.first_row + 1 if move.per_step else 0
         fits = (
-            array.dtype == lane.dtype
+            type(array) is np.ndarray
+            and array.dtype == lane.dtype
             and array.ndim >= lead
             and int(np.prod(array.shape[lead:])) == size
             and (size == 0 or array.size == 0 or array[(0,) * lead].flags.c_contiguous)
@@ -119,7 +128,7 @@ class Program:
             and (array.flags.writeable or not isinstance(move, Scatter))
         )
         if not fits:
-            raise ValueError(
+            raise StateError(
                 f"{move.port}: an array of {array.dtype} {array.shape} does not hold {size} elements of {batch} states"
                 f"{f' and {rows} rows' if move.per_step else ''}"
             )
@@ -140,10 +149,15 @@ class Program:
         return self._places[kernel, port, is_input]
 
     @cached_property
-    def _codes(self) -> list[tuple[np.ndarray, int]]:
-        """For lanes, and for one lane."""
+    def _codes(self) -> tuple[list[tuple[np.ndarray, int]], list[Any]]:
+        """The code for lanes and for one lane, and references to all arrays whose addresses are in it.
+
+        While there are such references, nobody can make NumPy move or free an array's memory by resizing it.
+        """
+        held = [in_place(x.array) for x in (*self.before, *self.each, *self.after) if isinstance(x, Gather)]
         lane = self.kernels[0].lane
-        return [self._code(kind, variant) for variant, kind in enumerate((lane, Lane(lane.bits, 1, lane.fma)))]
+        kinds = lane, Lane(lane.bits, 1, lane.fma)
+        return [self._code(kind, variant) for variant, kind in enumerate(kinds)], held
 
     def _code(self, lane: Lane, variant: int) -> tuple[np.ndarray, int]:
         """The instructions as the native code reads them, and how much memory it needs."""
@@ -168,7 +182,7 @@ class Program:
         elif isinstance(x, Copy):
             (count, source), (other, target) = self._place(*x.source, x.from_input), self._place(*x.target, True)
             if count != other:
-                raise ValueError(f"{x.source[1]} has {count} elements and {x.target[1]} {other}")
+                raise StateError(f"{x.source[1]} has {count} elements and {x.target[1]} {other}")
             words[_KIND], words[_COUNT] = _COPY, count
             words[_SLOT] = bases[x.source[0]] + source * lane.bytes
             words[_OTHER] = bases[x.target[0]] + target * lane.bytes

@@ -192,20 +192,24 @@ class Tape:
 
     @staticmethod
     def from_bytes(data: bytes) -> Tape:
-        with np.load(io.BytesIO(data)) as file:
+        """What `to_bytes` wrote; an error for anything else."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
             head = json.loads(file["head"].tobytes())
             inputs = tuple(Port(name, tuple(shape)) for name, shape in head["inputs"])
             outputs = tuple(Port(name, tuple(shape)) for name, shape in head["outputs"])
-            stages = head["stages"]
-            ends = np.cumsum([0, *(port.size for port in outputs)])
-            results = file["results"].astype(np.int32)
-            return Tape(
-                op=file["op"], arg=file["arg"], stage=tuple(stages[k] for k in file["stage"].tolist()),
-                constants=file["constants"], inputs=inputs, outputs=outputs,
-                results=tuple(results[a:b] for a, b in itertools.pairwise(ends)),
-                loops=tuple(Loop(start, stop, tuple(updated), *rest) for start, stop, updated, *rest in head["loops"]),
-                guards=tuple(Guard(*numbers) for numbers in head["guards"]),
-            )  # fmt: skip
+            stages, numbers = head["stages"], file["stage"].tolist()
+            op, arg, results = file["op"], file["arg"], file["results"].astype(np.int32)
+            constants = file["constants"]
+        ends = np.cumsum([0, *(port.size for port in outputs)])
+        sizes_agree = op.shape == (len(numbers),) and arg.shape == (len(op), 3) and results.shape == (ends[-1],)
+        if not sizes_agree or any(extent < 0 for port in (*inputs, *outputs) for extent in port.shape):
+            raise ValueError("a tape whose parts do not fit together")
+        return Tape(
+            op=op, arg=arg, stage=tuple(stages[k] for k in numbers), constants=constants,
+            inputs=inputs, outputs=outputs, results=tuple(results[a:b] for a, b in itertools.pairwise(ends)),
+            loops=tuple(Loop(start, stop, tuple(updated), *rest) for start, stop, updated, *rest in head["loops"]),
+            guards=tuple(Guard(*numbers) for numbers in head["guards"]),
+        )  # fmt: skip
 
     @cached_property
     def op_count(self) -> OpCount:

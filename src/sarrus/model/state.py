@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.errors import StateError
+from sarrus.model.arguments import as_numbers, as_type
 from sarrus.spatial.arrays import Array
 
 if TYPE_CHECKING:
@@ -52,12 +53,10 @@ def as_state_array(name: str, value, shape: int | tuple[int, ...]) -> Array:
     """A finite float array of that shape, or of a batch (B, *shape); else an error that says what was expected."""
     shape = (shape,) if isinstance(shape, int) else shape
     expected = f"{name}: expected shape {shape} or {('B', *shape)}".replace("'", "")
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{expected}: {error}") from None
-    if array.shape != shape and (array.ndim == 0 or array.shape[1:] != shape):
-        raise StateError(f"{expected}, got {array.shape}")
+    given = as_numbers(expected, value)
+    if given.shape != shape and (given.ndim == 0 or given.shape[1:] != shape):
+        raise StateError(f"{expected}, got {given.shape}")
+    array = as_type(expected, given, float)
     if not np.isfinite(array).all():
         where = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
         raise StateError(f"{name}{where} is {array[tuple(where)]}: every number must be finite")

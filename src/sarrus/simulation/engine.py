@@ -10,6 +10,7 @@ import numpy as np
 from sarrus.codegen.kernel import Kernel, compile
 from sarrus.codegen.program import Copy, Gather, Program, Run, Scatter
 from sarrus.errors import StateError
+from sarrus.model.arguments import as_numbers, as_type
 from sarrus.model.model import Model
 from sarrus.simulation.joint_forces import unlimited, with_implicit_forces
 from sarrus.simulation.step import PROJECTION, StepSettings, step_algorithm
@@ -141,13 +142,18 @@ def _implicit(model: Model, settings: StepSettings) -> tuple[Model, StepSettings
     return stepped, replace(settings, joint_forces=numbers, controller=controller)
 
 
+def length_of(name: str, value: Any) -> int | None:
+    """How many steps an array (T, n) or (B, T, n) is for; None if it says nothing about that."""
+    if not isinstance(value, np.ndarray | list | tuple):
+        return None
+    shape = as_numbers(f"{name}: expected an array", value).shape
+    return shape[-2] if len(shape) >= 2 else None
+
+
 def as_given(name: str, value: Any, size: int, batch: int, steps: int, dtype: Any = float) -> Given:
     """An array (n,), (T, n) or (B, T, n), axes of length 1 held; else an error that says what was expected."""
     expected = f"{name}: expected shape ({size},), ({steps}, {size}) or ({batch}, {steps}, {size})"
-    try:
-        array = np.ascontiguousarray(value, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{expected}: {error}") from None
+    array = np.atleast_1d(as_type(expected, as_numbers(expected, value), dtype))
     if array.ndim not in (1, 2, 3) or array.shape[-1] != size:
         raise StateError(f"{expected}, got {array.shape}")
     if not np.isfinite(array).all():

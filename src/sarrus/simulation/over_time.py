@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.errors import StateError
+from sarrus.model.arguments import as_numbers, empty
 from sarrus.simulation.adaptive import AdaptiveEngine
 from sarrus.simulation.controllers import PythonController
 from sarrus.simulation.engine import Engine
@@ -25,6 +26,7 @@ Carry = dict[str, Array]
 _CHUNK_SECONDS = 0.2  # of native code between two looks at Ctrl-C and calls of `progress`
 _FIRST_CHUNK, _FASTER = 16, 8  # steps of the first chunk; how much longer the next may be
 _CALLS = 1000  # steps in Python between two calls of `progress`
+_TOO_MANY = "a trajectory (record_every= keeps fewer states, save= streams them to disk)"
 _ASKED = {"tau": "the controller", "controls": "the function that gives controls"}
 _CARRIED_ROWS = {"q": "q", "v": "v", "status": "worst"}  # rows that need no evaluation of dynamics
 
@@ -64,7 +66,7 @@ class Span:
 
     def rows(self, engine: Engine, batch: int) -> dict[str, Array]:
         count = self.count(self.stop) + self.is_last
-        return {name: np.empty((batch, count, *engine.shapes[name]), engine.dtype) for name in self.names}
+        return {name: empty(_TOO_MANY, (batch, count, *engine.shapes[name]), engine.dtype) for name in self.names}
 
     def cut(self, rows: dict[str, Array], done: int, carry: Carry) -> Stretch:
         """What there is after an interruption."""
@@ -111,8 +113,9 @@ def python_steps(engine: Engine, carry: Carry, span: Span, asked: dict[str, Pyth
     def answers(t: int) -> dict[str, Array]:
         found = {}
         for name, function in asked.items():
-            x = np.ascontiguousarray(function(t * engine.dt, now["q"], now["v"]), dtype=float)
             who = _ASKED[name]
+            said = as_numbers(f"{who} must return numbers", function(t * engine.dt, now["q"], now["v"]))
+            x = np.ascontiguousarray(said, dtype=float)
             if x.shape != shapes[name]:
                 raise StateError(f"{who} returned shape {x.shape} at t = {t * engine.dt:g} s, expected {shapes[name]}")
             if not np.isfinite(x).all():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -12,12 +12,13 @@ import numpy as np
 from sarrus.algorithms.default_method import method_for
 from sarrus.algorithms.registry import find
 from sarrus.errors import StateError, UnsupportedError, unknown_name
+from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.simulation.actuation import actuated, needs_actuators
 from sarrus.simulation.adaptive import AdaptiveEngine
 from sarrus.simulation.controllers import AbstractController, PythonController, Sum
 from sarrus.simulation.course import Course, Go
-from sarrus.simulation.engine import Engine, Given, as_given
+from sarrus.simulation.engine import Engine, Given, as_given, length_of
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, numbers_of
 from sarrus.simulation.over_time import Progress, Span, adaptive_steps, native_steps, python_steps
@@ -117,10 +118,11 @@ def rollout(
     """
     q, v, single = initial_state(model, q0, v0)
     if steps is None:
-        lengths = [np.shape(x)[-2] for x in (tau, controls) if np.ndim(x) >= 2]
-        if not lengths:
+        lengths = [length_of(name, x) for name, x in (("tau", tau), ("controls", controls)) if x is not None]
+        if not any(lengths):
             raise StateError("rollout: give `steps`, or tau or controls of shape (T, n) or (B, T, n)")
-        steps = int(max(lengths))
+        steps = max(n for n in lengths if n is not None)
+    steps = whole_number("steps", steps, least=0)
     return _run(
         model, q, v, single, steps, dt, integrator, method, tau, controller, controls, project_every,
         stabilization, joint_forces, accuracy, record_every, record, progress, threads, options, save, resume,
@@ -166,13 +168,13 @@ def _run(
 
 
 def _check(dt: float, integrator: str, record_every: int, record: Sequence[str], accuracy: float) -> None:
-    if integrator not in INTEGRATORS:
+    if not isinstance(integrator, str) or integrator not in INTEGRATORS:
         raise unknown_name("integrator", integrator, INTEGRATORS)
-    for name, value in (("dt", dt), ("accuracy", accuracy)):
-        if not (np.isfinite(value) and value > 0.0):
-            raise StateError(f"{name} is {value!r}: expected a positive number")
-    if record_every < 1:
-        raise StateError(f"record_every is {record_every!r}: expected at least 1")
+    positive_number("dt", dt)
+    positive_number("accuracy", accuracy)
+    whole_number("record_every", record_every, least=1)
+    if isinstance(record, str) or not isinstance(record, Iterable):
+        raise StateError(f"record is {record!r}: expected several names. Valid: {', '.join(RECORDED)}")
     for name in record:
         if name not in RECORDED:
             raise unknown_name("recorded array", name, RECORDED)
@@ -225,6 +227,8 @@ def _given(
 
 def _options(method: str, given: dict[str, Any] | None) -> tuple[tuple[str, Any], ...]:
     entry = find(method)
+    if not isinstance(given, dict | None):
+        raise StateError(f"options is {given!r}: expected a dictionary. Valid: {', '.join(entry.options)}")
     entry.check_options(given or {})
     default = {"tolerance": _TOLERANCE} if "tolerance" in entry.options else {}
     return tuple(sorted((default | (given or {})).items()))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import StateError
+from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration, neutral
 from sarrus.simulation.along import along, closure_error
@@ -17,11 +18,10 @@ _CLOSED, _NEARLY_CLOSED = 1e-6, 1e-2  # errors of an initial state, without and 
 
 
 def steps_of(duration: float, dt: float) -> int:
-    if not (np.isfinite(dt) and dt > 0.0):
-        raise StateError(f"dt is {dt!r}: expected a positive number of seconds")
-    if not (np.isfinite(duration) and duration >= 0.0):
-        raise StateError(f"duration is {duration!r}: expected a number of seconds")
-    return round(duration / dt)
+    steps = positive_number("duration", duration, least=0.0) / positive_number("dt", dt)
+    if not steps < 2.0**53:
+        raise StateError(f"duration is {duration!r} and dt {dt!r}: these are {steps:g} steps")
+    return round(steps)
 
 
 def initial_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
@@ -43,13 +43,14 @@ def has_feedback(model: Model) -> bool:
 
 def projected_every(model: Model, wanted: int | str | None) -> int | None:
     """How many steps apart projections are; None: there are none."""
-    if wanted == "auto":
+    if isinstance(wanted, str) and wanted == "auto":
         return PROJECT_EVERY if model.spanning.active_constraints and not has_feedback(model) else None
     if wanted is None:
         return None
-    if isinstance(wanted, str) or wanted < 1:
+    if isinstance(wanted, str):
         raise StateError(f'project_every is {wanted!r}: expected a number of steps, None (never) or "auto"')
-    return int(wanted) if model.spanning.active_constraints else None
+    every = whole_number("project_every", wanted, least=1)
+    return every if model.spanning.active_constraints else None
 
 
 def check_closed(model: Model, q: Array, v: Array, corrected: bool) -> None:

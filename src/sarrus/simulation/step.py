@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.algorithms import registry
 from sarrus.algorithms.default_method import EMBEDDED
 from sarrus.algorithms.project import project
-from sarrus.errors import UnsupportedError
+from sarrus.model.arguments import positive_number
 from sarrus.model.model import Model
 from sarrus.simulation.controllers import AbstractController
 from sarrus.simulation.integrators import FIXED_STEP, Dynamics
@@ -175,10 +175,9 @@ def with_stabilization(model: Model, time: float | None) -> Model:
     """Baumgarte's feedback with this time constant on every constraint that has none."""
     if time is None:
         return model
-    if not (np.isfinite(time) and time > 0.0):
-        raise UnsupportedError(f"stabilization is {time!r}: expected a time constant in seconds, or None")
+    time = positive_number("stabilization", time)
     changed = tuple(
-        replace(c, stabilization=float(time)) if getattr(c, "stabilization", 0.0) is None else c  # type: ignore[call-arg]
+        replace(c, stabilization=time) if getattr(c, "stabilization", 0.0) is None else c  # type: ignore[call-arg]
         for c in model.constraints
     )
     return replace(model, constraints=changed)

@@ -1,0 +1,81 @@
+"""What users hand over, checked: arrays of real numbers, whole numbers, positive numbers. Else an error in words."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import sys
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from sarrus.errors import StateError
+from sarrus.spatial.arrays import Array
+
+
+def as_numbers(expected: str, value: Any) -> Array:
+    """`value` as a plain array of real numbers, of whatever type; it is not copied where it is one.
+
+    expected  how the error begins: what was asked for
+
+    Complex numbers, text, dates and masks are refused: what NumPy makes floats of them with is not what they say.
+    """
+    masked = sys.modules.get("numpy.ma")  # there are masked arrays only where it was imported
+    if masked is not None and isinstance(value, masked.MaskedArray):
+        raise StateError(f"{expected}, got a masked array: say with `.filled(...)` what its gaps are")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat):
+            array = array.astype(float)
+    except Exception as error:  # a value's own way to become an array may raise anything
+        raise StateError(f"{expected}: {error}") from error
+    if array.dtype.kind not in "biuf":
+        raise StateError(f"{expected}, got {_kind_of(value, array)}")
+    return array
+
+
+def _kind_of(value: Any, array: Array) -> str:
+    return f"{type(value).__name__}" if array.ndim == 0 and array.dtype.kind == "O" else str(array.dtype)
+
+
+def as_type(expected: str, array: Array, dtype: Any) -> Array:
+    """The numbers in this type, C-contiguous; itself if they are. Too large a number becomes infinite."""
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(array, dtype=dtype, order="C")
+    except MemoryError as error:
+        raise StateError(f"{expected}: no memory for a copy: {error}") from None
+
+
+def empty(what: str, shape: tuple[int, ...], dtype: Any) -> Array:
+    """Memory for so many numbers, or an error that says what there is no memory for."""
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError) as error:
+        raise StateError(f"{what}: no memory for an array of shape {shape}: {error}") from None
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """An int (or NumPy's) that is at least so large. True is no number, and neither is 2.0."""
+    if type(value) is int and value >= least:
+        return value
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, (bool, np.bool_)) or number < least:
+        raise StateError(f"{name} is {value!r}: expected a whole number, at least {least}")
+    return number
+
+
+def positive_number(name: str, value: Any, least: float | None = None) -> float:
+    """A finite number that is positive; with `least`, one that is at least so large."""
+    number = np.nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # of a whole number beyond all floats
+            number = float(value)
+    if not np.isfinite(number) or (number <= 0.0 if least is None else number < least):
+        wanted = "positive number" if least is None else f"number, at least {least:g}"
+        raise StateError(f"{name} is {value!r}: expected a finite {wanted}")
+    return number
