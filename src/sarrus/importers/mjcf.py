@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import MissingDependencyError
-from sarrus.importers.document import Document, check_root, errors_naming, read_document
+from sarrus.importers.document import Document, check_root, read_document
 from sarrus.importers.mujoco_model import import_mujoco
+from sarrus.importers.reading import reading
 from sarrus.importers.urdf import ROOT_JOINT
 from sarrus.importers.visuals_mjcf import MeshFiles
 from sarrus.model.model import Model
@@ -36,7 +37,7 @@ def load_mjcf(source: str | PathLike[str], floating_base: bool | None = None) ->
 def load_mjcf_document(document: Document, floating_base: bool | None = None) -> Model:
     meshes = MeshFiles()
     compiled, notes = compile_mjcf(document, floating_base, meshes)
-    with errors_naming(document):
+    with reading(document.name):
         return import_mujoco(compiled, notes, meshes)
 
 
