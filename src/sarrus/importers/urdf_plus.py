@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import hypot
 from typing import Any
 
 from sarrus.errors import unknown_name
@@ -57,8 +58,13 @@ def add_loops(document: Document, builder: ModelBuilder, body_of: Mapping[str, s
             frames.append(frame)
         axis = element.find("axis")
         direction = None if axis is None else three(axis, "xyz")
-        if direction is not None and not any(direction):
-            raise document.error(f"loop {name!r}: the axis {list(direction)} has no direction", axis)
+        if direction is not None:
+            longest = max(map(abs, direction))
+            if longest == 0.0:
+                raise document.error(f"loop {name!r}: the axis {list(direction)} has no direction", axis)
+            x, y, z = (number / longest for number in direction)
+            length = hypot(x, y, z)
+            direction = (x / length, y / length, z / length)
         source = f'URDF+ <loop type="{kind}">'
         builder.add_constraint(LoopClosure(name, frames[0], frames[1], _LOOP_JOINTS[kind], direction, source=source))
 
