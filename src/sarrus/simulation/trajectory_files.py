@@ -33,8 +33,10 @@ def reading(file: Path) -> Iterator[None]:
     """A damaged file raises whatever its library happens to trip over: it leaves as words, with the cause attached."""
     try:
         yield
-    except SarrusError:
-        raise
+    except SarrusError as error:
+        if str(file) in str(error):
+            raise
+        raise type(error)(f"{file}: {error}") from error
     except Exception as error:
         raise StateError(f"{file}: not a trajectory, or a damaged one: {type(error).__name__}: {error}") from error
 
