@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import MissingDependencyError
+from sarrus.errors import MissingDependencyError, ModelError
 from sarrus.importers.mujoco_actuators import add_actuators
 from sarrus.importers.mujoco_constraints import add_constraints, disabled
 from sarrus.importers.mujoco_state import from_mujoco_state
@@ -27,6 +27,10 @@ from sarrus.spatial.rotations import rotation_about, rotation_from_quaternion
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 _TYPES = {_FREE: "free", _BALL: "spherical", _SLIDE: "prismatic", _HINGE: "revolute"}
+_FINITE = {
+    "body": ("body_mass", "body_pos", "body_quat", "body_ipos", "body_iquat", "body_inertia"),
+    "joint": ("jnt_pos", "jnt_axis"), "site": ("site_pos", "site_quat"), "geom": ("geom_pos", "geom_quat", "geom_size"),
+}  # fmt: skip
 _OPTIONS = (
     "timestep", "integrator", "wind", "magnetic", "impratio", "cone", "solver", "iterations", "tolerance",
     "noslip_iterations",
@@ -96,6 +100,7 @@ class _Importer:
         return self._name(self.mj, kind, index) or first_free(default, taken or (lambda _: False))
 
     def model(self) -> Model:
+        self._check_finite()
         self._name_everything()
         for body in range(1, self.mj.nbody):
             self._add_body(body)
@@ -107,6 +112,19 @@ class _Importer:
         model = self.builder.build(allow_ill_posed=True)
         home, _ = from_mujoco_state(model, self.mj.qpos0, np.zeros(model.nv))
         return replace(model, home=home)
+
+    def _check_finite(self) -> None:
+        """MuJoCo lets infinite numbers pass, and makes others of them."""
+        for kind, fields in _FINITE.items():
+            for field in fields:
+                values = getattr(self.mj, field)
+                bad = [k for k, value in enumerate(values) if not np.isfinite(value).all()]
+                if len(bad):
+                    name = self._name(self.mj, getattr(self.kinds, f"mjOBJ_{kind.upper()}"), int(bad[0]))
+                    what = field.partition("_")[2]
+                    raise ModelError(f"{kind} {name or bad[0]!r}: its {what} is {values[bad[0]].tolist()}: not finite")
+        if not np.isfinite(self.mj.qpos0).all() or not np.isfinite(self.mj.qpos_spring).all():
+            raise ModelError("a joint's ref or springref is not finite")
 
     def _name_everything(self) -> None:
         mj, kinds = self.mj, self.kinds

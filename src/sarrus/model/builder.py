@@ -31,7 +31,7 @@ from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.rotations import rotation_from_quaternion, rotation_from_rpy
 
 FIXED = "fixed"
-_LARGEST = 1e100  # of a mass, a length, a moment of inertia: products of three of them are numbers yet
+_LARGEST = 1e50  # of a mass, a length, a moment of inertia: products of six of them are numbers yet
 _ROUNDING = 1e-9  # relative slack of the physical checks: files print few digits
 
 
