@@ -196,12 +196,14 @@ class Watched:
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
         )  # fmt: skip
         self.lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
     def _listen(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.put(line.rstrip("\n"))
+        with self.process.stdout as said:
+            for line in said:
+                self.lines.put(line.rstrip("\n"))
         self.lines.put(None)
 
     def say(self, seconds: float) -> str | None:
@@ -210,7 +212,9 @@ class Watched:
 
     def end(self) -> int:
         self.process.kill()
-        return self.process.wait()
+        code = self.process.wait()
+        self.listener.join()
+        return code
 
 
 def run(

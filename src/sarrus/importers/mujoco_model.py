@@ -27,6 +27,8 @@ from sarrus.spatial.rotations import rotation_about, rotation_from_quaternion
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 _TYPES = {_FREE: "free", _BALL: "spherical", _SLIDE: "prismatic", _HINGE: "revolute"}
+_UNIT = 1e-6
+_FAR = 1e9  # radians or metres beyond which a position is rounding
 _FINITE = {
     "body": ("body_mass", "body_pos", "body_quat", "body_ipos", "body_iquat", "body_inertia"),
     "joint": ("jnt_pos", "jnt_axis"), "site": ("site_pos", "site_quat"), "geom": ("geom_pos", "geom_quat", "geom_size"),
@@ -53,7 +55,12 @@ def import_mujoco(mj_model: Any, notes: Iterable[str] = (), meshes: MeshFiles | 
 
 def wxyz(quaternion: Array) -> Array:
     """The rotation matrix of a quaternion in MuJoCo's order."""
-    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    length = np.linalg.norm(quaternion)
+    if not abs(length - 1.0) < _UNIT:  # MuJoCo makes them unit ones, if it can
+        raise ModelError(
+            f"a quaternion of MuJoCo is {np.asarray(quaternion).tolist()}, of length {length:g}, expected 1"
+        )
+    w, x, y, z = np.asarray(quaternion, float) / length
     return rotation_from_quaternion(np.array([x, y, z, w]))
 
 
@@ -123,8 +130,9 @@ class _Importer:
                     name = self._name(self.mj, getattr(self.kinds, f"mjOBJ_{kind.upper()}"), int(bad[0]))
                     what = field.partition("_")[2]
                     raise ModelError(f"{kind} {name or bad[0]!r}: its {what} is {values[bad[0]].tolist()}: not finite")
-        if not np.isfinite(self.mj.qpos0).all() or not np.isfinite(self.mj.qpos_spring).all():
-            raise ModelError("a joint's ref or springref is not finite")
+        for key in ("qpos0", "qpos_spring"):
+            if not (np.abs(getattr(self.mj, key)) < _FAR).all():
+                raise ModelError(f"{key} (ref, springref, pos of a free body) has numbers beyond {_FAR:g}")
 
     def _name_everything(self) -> None:
         mj, kinds = self.mj, self.kinds

@@ -335,6 +335,8 @@ def _make_joint(
         raise ModelError(
             f"limits of joint {name!r}: lower {fields['lower'].tolist()} exceeds upper {fields['upper'].tolist()}"
         )
+    if (fields["lower"] > _LARGEST).any() or (fields["upper"] < -_LARGEST).any():
+        raise ModelError(f"limits of joint {name!r}: between them are only numbers beyond {_LARGEST:g}")
     rest = _broadcast_field(carried.get("rest", joint_type.neutral()), nq, f"rest of joint {name!r}")
     axes = _axes(name, joint_type, axis, second_axis)
     return Joint(name, joint_type, axes, rest=rest, independent=carried.get("independent"), **fields)
