@@ -54,10 +54,10 @@ def compare_urdf(model: Model, text: str, rng: np.random.Generator) -> str:
 def _misread(joint: Any) -> bool:
     """What Pinocchio is known not to read: the normal of a plane that is not z, axes whose squares are no numbers."""
     axis = joint.find("axis")
-    words = [] if axis is None else [abs(x) for x in plain_numbers(axis.get("xyz"), 3) or ()]
-    if joint.get("type") == "planar" and words[:2] != [0.0, 0.0]:
+    xyz = () if axis is None else plain_numbers(axis.get("xyz"), 3) or ()
+    if joint.get("type") == "planar" and not (xyz and xyz[0] == xyz[1] == 0.0 < xyz[2]):
         return True
-    return bool(words) and not 1e-100 < max(words) < 1e100
+    return bool(xyz) and not 1e-100 < max(map(abs, xyz)) < 1e100
 
 
 def compare_mjcf(model: Model, text: str, rng: np.random.Generator) -> str:

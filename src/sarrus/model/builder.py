@@ -331,6 +331,10 @@ def _make_joint(
             raise ModelError(f"{key} of joint {name!r} is {fields[key].tolist()}: it must not be negative")
         if is_numeric(fields[key]) and not key.endswith("limit") and not np.isfinite(fields[key]).all():
             raise ModelError(f"{key} of joint {name!r} is {fields[key].tolist()}: it must be finite")
+        if is_numeric(fields[key]) and not key.endswith("limit") and (fields[key] > _LARGEST).any():
+            raise ModelError(
+                f"{key} of joint {name!r} is {fields[key].tolist()}: numbers beyond {_LARGEST:g} cannot be computed with"
+            )
     if np.isnan(fields["lower"]).any() or np.isnan(fields["upper"]).any() or (fields["lower"] > fields["upper"]).any():
         raise ModelError(
             f"limits of joint {name!r}: lower {fields['lower'].tolist()} exceeds upper {fields['upper'].tolist()}"
