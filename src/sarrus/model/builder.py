@@ -333,7 +333,7 @@ def _make_joint(
             raise ModelError(f"{key} of joint {name!r} is {fields[key].tolist()}: it must be finite")
         if is_numeric(fields[key]) and not key.endswith("limit") and (fields[key] > _LARGEST).any():
             raise ModelError(
-                f"{key} of joint {name!r} is {fields[key].tolist()}: numbers beyond {_LARGEST:g} cannot be computed with"
+                f"{key} of joint {name!r} is {fields[key].tolist()}: numbers beyond {_LARGEST:g} are not computed with"
             )
     if np.isnan(fields["lower"]).any() or np.isnan(fields["upper"]).any() or (fields["lower"] > fields["upper"]).any():
         raise ModelError(
