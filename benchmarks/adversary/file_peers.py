@@ -123,7 +123,9 @@ def _state(model: Model, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
 
 def _scale(model: Model, anchors: Any = ()) -> float:
     """What rounding is relative to: masses, times the squares of lengths (those of the peer too), and moments."""
-    reach = 1.0 + float(np.abs(anchors).sum()) + sum(float(np.abs(body.placement.p).sum()) for body in model.bodies)
+    reach = (
+        np.float64(1.0) + np.abs(anchors).sum() + sum(float(np.abs(body.placement.p).sum()) for body in model.bodies)
+    )
     total = 0.0
     for body in model.bodies:
         total += float(body.inertia.mass) * reach**2 + float(np.abs(body.inertia.Io).sum() + body.joint.armature.sum())
