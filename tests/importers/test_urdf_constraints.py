@@ -92,7 +92,7 @@ def test_independent_is_carried():
         (LOOP.format(kind="revolute", successor="rotr"), "<successor> of 'close': unknown link 'rotr'. Did you"),
         ('<loop name="l"/>', "<loop> 'l' has no <predecessor>"),
         (coupling(ratio=""), "<coupling> 'gear' has no <ratio>"),
-        (coupling(ratio="<ratio/>"), "<ratio> has no 'value'"),
+        (coupling(ratio="<ratio/>"), "<ratio> in <coupling> 'gear' has no 'value'"),
         (coupling("b", "b"), "no joint lies between 'b' and 'b'"),
         ('<frame name="f" link="no"/>', "<frame> of 'f': unknown link 'no'"),
     ],

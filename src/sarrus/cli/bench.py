@@ -15,7 +15,7 @@ from rich.table import Table
 import sarrus
 from sarrus.algorithms import registry
 from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peer
-from sarrus.cli.robot_argument import HELP, robot_for
+from sarrus.cli.robot_argument import HELP, AllowOutside, robot_for
 from sarrus.cli.timing import Timing, interleaved, ratio
 from sarrus.codegen.kernel import Kernel, available_cores
 from sarrus.codegen.kernel import compile as compile_kernel
@@ -36,6 +36,7 @@ def bench(
     floating_base: Annotated[
         bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
     ] = None,
+    allow_outside: AllowOutside = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,
 ) -> None:
     """Microseconds per state: single calls and batches, one and all threads, float32, and peers where they are
@@ -49,7 +50,7 @@ def bench(
     Every contestant is validated first; all are timed in one run, interleaved, and ratios are medians within rounds.
     """
     console = Console()
-    model = robot_for(robot, floating_base, method)
+    model = robot_for(robot, floating_base, method, allow_outside)
     with Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("compiling", total=rounds + 3)
         report = measure(

@@ -13,7 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 import sarrus
-from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
 from sarrus.errors import StateError
 from sarrus.model.model import Model
 
@@ -34,6 +34,7 @@ def check(
     floating_base: Annotated[
         bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
     ] = None,
+    allow_outside: AllowOutside = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of words.")] = False,
 ) -> None:
     """Closure error, rank, redundant and conflicting constraints by name, mobility, conditioning, suggested mu.
@@ -48,7 +49,7 @@ def check(
     """
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True, disable=as_json) as progress:
         progress.add_task("loading and checking")
-        model = robot_from(robot, floating_base, extended)
+        model = robot_from(robot, floating_base, extended, allow_outside)
         found = sarrus.diagnose(model, None if q is None else configuration(model, q))
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2))

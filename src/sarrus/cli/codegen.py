@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sarrus.cli.robot_argument import HELP, robot_for
+from sarrus.cli.robot_argument import HELP, AllowOutside, robot_for
 from sarrus.codegen.c_export import write_c
 from sarrus.codegen.kernel import identifier
 from sarrus.codegen.trace import trace
@@ -21,6 +21,7 @@ def codegen(
     floating_base: Annotated[
         bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
     ] = None,
+    allow_outside: AllowOutside = False,
     frame: Annotated[str | None, typer.Option(help="For algorithms of a frame: its name.")] = None,
     single_precision: Annotated[bool, typer.Option("--float32", help="float instead of double.")] = False,
 ) -> None:
@@ -32,7 +33,7 @@ def codegen(
 
     Compile it with any C compiler and link with -lm; the header documents the function.
     """
-    model = robot_for(robot, floating_base, method)
+    model = robot_for(robot, floating_base, method, allow_outside)
     options: dict[str, Any] = {} if frame is None else {"frame": frame}
     tape = trace(model, method, **options)
     name = identifier(f"{model.name}_{method}")

@@ -12,7 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 from sarrus.algorithms import registry
-from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
 from sarrus.codegen.trace import op_count
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
@@ -28,6 +28,7 @@ def info(
         bool | None,
         typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
     ] = None,
+    allow_outside: AllowOutside = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")] = False,
 ) -> None:
     """Bodies, joints, mass, loops, couplings and actuators of a robot, what the import dropped, and operation counts.
@@ -38,7 +39,7 @@ def info(
     console = Console()
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True, disable=as_json) as progress:
         task = progress.add_task("loading")
-        model = robot_from(robot, floating_base)
+        model = robot_from(robot, floating_base, allow_outside=allow_outside)
         counts, refused = {}, {}
         for entry in registry.algorithms().values():
             if entry.options and "frame" in entry.options:
@@ -104,7 +105,8 @@ def show_model(console: Console, model: Model) -> None:
     if model.import_report:
         console.print("[bold]import report[/bold]: in the file, not in the model")
         for line in model.import_report:
-            console.print(f"  - {line}", markup=False, highlight=False)
+            lost = "lost physics: " if line in model.lost_physics else ""
+            console.print(f"  - {lost}{line}", markup=False, highlight=False)
     else:
         console.print("import report: nothing was dropped")
 
@@ -214,6 +216,7 @@ def _as_dict(model: Model, counts: dict[str, Any], refused: dict[str, str]) -> d
             for a in model.actuators
         ],
         "import_report": list(model.import_report),
+        "lost_physics": list(model.lost_physics),
         "op_counts": {
             name: {"total": c.total, "by_kind": c.by_kind, "by_stage": c.by_stage} for name, c in counts.items()
         },

@@ -88,7 +88,7 @@ def mujoco_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray])
         return "MuJoCo: it can only be compared on an MJCF file"
     import mujoco
 
-    built, _ = compile_mjcf(read_document(path))
+    built, _ = compile_mjcf(read_document(path), allow_outside=True)
     flags = mujoco.mjtDisableBit
     built.opt.disableflags |= flags.mjDSBL_CONSTRAINT | flags.mjDSBL_CONTACT | flags.mjDSBL_ACTUATION
     built.dof_damping[:] = 0.0

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from sarrus.algorithms import registry
 from sarrus.errors import ImportFileError, SarrusError, unknown_name
@@ -21,7 +24,14 @@ HELP = (
 ZOO = {name: getattr(zoo, name) for name in zoo.__all__}
 
 
-def robot_from(text: str, floating_base: bool | None, extended: Path | None = None) -> Model:
+AllowOutside = Annotated[
+    bool, typer.Option("--allow-outside", help="Read files that an MJCF includes also outside its folder.")
+]
+
+
+def robot_from(
+    text: str, floating_base: bool | None, extended: Path | None = None, allow_outside: bool = False
+) -> Model:
     """The model that the text names; `extended`: a YAML file beside a URDF, which says what closes loops."""
     if extended is not None:
         return load_urdf(text, floating_base, extended=extended)
@@ -30,12 +40,12 @@ def robot_from(text: str, floating_base: bool | None, extended: Path | None = No
         return _from_zoo(rest)
     if kind == "example":
         return load(example_robot(rest), floating_base=floating_base)
-    return load(text, floating_base=floating_base)
+    return load(text, floating_base=floating_base, allow_outside=allow_outside)
 
 
-def robot_for(text: str, floating_base: bool | None, method: str) -> Model:
+def robot_for(text: str, floating_base: bool | None, method: str, allow_outside: bool = False) -> Model:
     """The model that the text names, its loops and couplings embedded where the method needs that (ce_aba, ...)."""
-    model = robot_from(text, floating_base)
+    model = robot_from(text, floating_base, allow_outside=allow_outside)
     return embed(model) if registry.find(method).family == "embedded" and model.embedding is None else model
 
 

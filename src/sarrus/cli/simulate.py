@@ -20,7 +20,7 @@ import sarrus
 from sarrus.cli.check import configuration
 from sarrus.cli.controller_argument import HELP as CONTROLLER_HELP
 from sarrus.cli.controller_argument import controller_from
-from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
 from sarrus.cli.simulation_report import report, show
 from sarrus.errors import MissingDependencyError, StateError
 from sarrus.model.model import Model
@@ -81,6 +81,7 @@ def simulate(
         bool | None,
         typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
     ] = None,
+    allow_outside: AllowOutside = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -108,7 +109,7 @@ def simulate(
     try:
         with bar:
             task = bar.add_task("loading", total=None)
-            loaded = robot_from(robot, floating_base, extended)
+            loaded = robot_from(robot, floating_base, extended, allow_outside)
             q0, v0 = initial_state(loaded, q or ("home" if batch is None else "random"), batch, seed)
             model = sarrus.embed(loaded) if embed else loaded
             chosen = controller_from(controller, model, q0, kp, kd, dt)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from sarrus.cli.check import configuration
-from sarrus.cli.robot_argument import HELP, robot_from
+from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
 
 
 def view(
@@ -33,6 +33,7 @@ def view(
         bool | None,
         typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
     ] = None,
+    allow_outside: AllowOutside = False,
     port: Annotated[int, typer.Option(help="Of the web page; the next free one if it is taken.")] = 8080,
     host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines look.")] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser on the page.")] = True,
@@ -53,7 +54,7 @@ def view(
     console = Console()
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True) as progress:
         progress.add_task("loading and compiling")
-        model = robot_from(robot, floating_base, extended)
+        model = robot_from(robot, floating_base, extended, allow_outside)
         wanted = None if q is None else configuration(model, q)
         viewer = Viewer(model, wanted, trajectory, port=port, host=host)
     for line in viewer.notes:

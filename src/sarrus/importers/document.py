@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sarrus.errors import ImportFileError, MissingDependencyError, ModelError, UnknownNameError
+from sarrus.errors import ImportFileError, MissingDependencyError
+from sarrus.importers.limits import BYTES, ELEMENTS, check_limit
+from sarrus.importers.reading import as_path, read_bytes, reading
+
+_BOM = "\ufeff"
+_DECLARATIONS = re.compile(rb"<!(ENTITY|DOCTYPE[^>]*\[)")
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,11 @@ class Document:
     def tag(self) -> str:
         return str(self.root.tag)
 
+    @property
+    def folder(self) -> Path:
+        """What the names of files in it are relative to."""
+        return Path.cwd() if self.path is None else self.path.parent
+
     def error(self, message: str, element: Any = None) -> ImportFileError:
         """An error that names the file and the element's line."""
         line = "" if element is None or element.sourceline is None else f", line {element.sourceline}"
@@ -32,30 +41,20 @@ class Document:
 
 def read_document(source: str | PathLike[str]) -> Document:
     """Read a path, or a string that starts with `<`, and parse it as XML."""
-    if isinstance(source, str) and source.lstrip().startswith("<"):
-        return Document("XML string", None, _parse(source.encode(), "XML string", "utf-8"))
-    path = Path(fspath(source)).expanduser()
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise ImportFileError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise ImportFileError(f"{path}: cannot be read: {error.strerror}") from None
-    return Document(str(path), path, _parse(content, str(path), None))
+    if isinstance(source, str) and source.lstrip(f"{_BOM} \t\r\n").startswith("<"):
+        name = "XML string"
+        with reading(name):
+            content = source.lstrip(_BOM).encode()
+            check_limit(name, "bytes", len(content), BYTES)
+            return Document(name, None, _parse(content, name, "utf-8"))
+    path = as_path(source)
+    with reading(str(path)):
+        return Document(str(path), path, _parse(read_bytes(path), str(path), None))
 
 
 def check_root(document: Document, expected: str, kind: str) -> None:
     if document.tag != expected:
         raise document.error(f"the root tag of {kind} is <{expected}>, not <{document.tag}>", document.root)
-
-
-@contextmanager
-def errors_naming(document: Document) -> Iterator[None]:
-    """Errors of the builder know the culprit but not the file: add it, keep the class."""
-    try:
-        yield
-    except (ModelError, UnknownNameError) as error:
-        raise type(error)(f"{document.name}: {error}") from error
 
 
 def _parse(content: bytes, name: str, encoding: str | None) -> Any:
@@ -67,8 +66,10 @@ def _parse(content: bytes, name: str, encoding: str | None) -> Any:
     parser = etree.XMLParser(
         recover=True, remove_comments=True, remove_pis=True, resolve_entities=False, no_network=True, encoding=encoding
     )
-    if not content.strip():
-        raise ImportFileError(f"{name}: the file is empty")
+    if b"\0" in content and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):  # UTF-16 has NUL bytes, and says so first
+        raise ImportFileError(f"{name}: this is no text: it contains NUL bytes")
+    if _DECLARATIONS.search(content):
+        raise ImportFileError(f"{name}: it declares entities (<!DOCTYPE [...]>), which are not read")
     root = etree.fromstring(content.lstrip(), parser)
     harmless = etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE
     for problem in parser.error_log:
@@ -76,4 +77,5 @@ def _parse(content: bytes, name: str, encoding: str | None) -> Any:
             raise ImportFileError(f"{name}, line {problem.line}: malformed XML: {problem.message}")
     if root is None:
         raise ImportFileError(f"{name}: malformed XML: no root element")
+    check_limit(name, "elements", sum(1 for _ in root.iter()), ELEMENTS)
     return root

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import MissingDependencyError
-from sarrus.importers.document import Document, check_root, errors_naming, read_document
+from sarrus.errors import ImportFileError, MissingDependencyError
+from sarrus.importers.document import Document, check_root, read_document
+from sarrus.importers.mjcf_checks import MjcfChecks
 from sarrus.importers.mujoco_model import import_mujoco
+from sarrus.importers.reading import reading
 from sarrus.importers.urdf import ROOT_JOINT
 from sarrus.importers.visuals_mjcf import MeshFiles
 from sarrus.model.model import Model
@@ -24,61 +26,84 @@ _FACES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 _INERTIA_FROM_GEOMS = 1  # compiler/inertiafromgeom="true"
 
 
-def load_mjcf(source: str | PathLike[str], floating_base: bool | None = None) -> Model:
-    """Read an MJCF file, or a string of MJCF; `<include>` works for files.
+def load_mjcf(source: str | PathLike[str], floating_base: bool | None = None, *, allow_outside: bool = False) -> Model:
+    """Read an MJCF file, or a string of MJCF (whose files are looked for in the current folder).
 
     floating_base  None: as the file says; True: the one body in the world gets a free joint "root_joint" if it has no
                    joint; False: its free joint is removed
+    allow_outside  read files that the file names, such as `<include file="../arm.xml">`, also outside its folder
     """
-    return load_mjcf_document(read_document(source), floating_base)
+    return load_mjcf_document(read_document(source), floating_base, allow_outside=allow_outside)
 
 
-def load_mjcf_document(document: Document, floating_base: bool | None = None) -> Model:
+def load_mjcf_document(document: Document, floating_base: bool | None = None, *, allow_outside: bool = False) -> Model:
     meshes = MeshFiles()
-    compiled, notes = compile_mjcf(document, floating_base, meshes)
-    with errors_naming(document):
+    compiled, notes = compile_mjcf(document, floating_base, meshes, allow_outside=allow_outside)
+    with reading(document.name):
         return import_mujoco(compiled, notes, meshes)
 
 
 def compile_mjcf(
-    document: Document, floating_base: bool | None = None, meshes: MeshFiles | None = None
+    document: Document,
+    floating_base: bool | None = None,
+    meshes: MeshFiles | None = None,
+    *,
+    allow_outside: bool = False,
 ) -> tuple[Any, list[str]]:
     """The `mujoco.MjModel` of a file, with stand-ins for its assets, and what was left out.
 
     meshes  learns which files the stand-ins stand for
     """
-    check_root(document, "mujoco", "MJCF")
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingDependencyError("reading MJCF needs mujoco: pip install mujoco") from None
+    with reading(document.name):
+        check_root(document, "mujoco", "MJCF")
+        checks = MjcfChecks(document, allow_outside).run()
+        try:
+            import mujoco
+        except ImportError:
+            raise MissingDependencyError("reading MJCF needs mujoco: pip install mujoco") from None
+        needed: dict[str, str] = {}
+        try:
+            spec = _specification(mujoco, document)
+            notes = _without_extras(spec)
+            if floating_base is not None:
+                _set_base(document, spec, floating_base)
+            if meshes is not None:
+                meshes.read(spec)
+            needed |= _use_stand_ins(mujoco, spec)
+            for mesh in spec.meshes:
+                if mesh.file:
+                    checks.check_asset(mesh.file, f"mesh {mesh.file!r}, which body {needed[_mesh_name(mesh)]!r} needs,")
+            return spec.compile(), notes
+        except ImportFileError:
+            raise
+        except (ValueError, RuntimeError) as error:  # MuJoCo's own words
+            hint = "".join(
+                f". Body {body!r} has no <inertial>: its inertia comes from mesh {mesh!r}"
+                for mesh, body in needed.items()
+            )
+            raise document.error(f"{' '.join(str(error).split())}{hint}") from error
+
+
+def _specification(mujoco: Any, document: Document) -> Any:
     from lxml import etree
 
-    needed: dict[str, str] = {}
-    notes: list[str] = []
-    try:
-        if document.path is None:
-            spec = mujoco.MjSpec.from_string(etree.tostring(document.root, encoding="unicode"))
-        else:
-            spec = mujoco.MjSpec.from_file(str(document.path))
-        spec.compiler.fusestatic = False  # it would lose names
-        if floating_base is not None:
-            _set_base(document, spec, floating_base)
-        if len(spec.keys):  # they may not fit the robot, as with another base
-            notes.append(f"{len(spec.keys)} keyframes: not represented")
-            _delete(spec, spec.keys)
-        if len(spec.skins):
-            notes.append(f"{len(spec.skins)} skins: not represented")
-            _delete(spec, spec.skins)
-        if meshes is not None:
-            meshes.read(spec)
-        needed = _use_stand_ins(mujoco, spec)
-        return spec.compile(), notes
-    except ValueError as error:
-        hint = "".join(
-            f". Body {body!r} has no <inertial>: its inertia comes from mesh {mesh!r}" for mesh, body in needed.items()
-        )
-        raise document.error(f"{' '.join(str(error).split())}{hint}") from None
+    if document.path is None:
+        return mujoco.MjSpec.from_string(etree.tostring(document.root, encoding="unicode"))
+    return mujoco.MjSpec.from_file(str(document.path))
+
+
+def _without_extras(spec: Any) -> list[str]:
+    """Take out what may not fit, and would not be represented; the result says what."""
+    notes = []
+    spec.compiler.fusestatic = False  # it would lose names
+    spec.memory = -1  # of MuJoCo's own simulation, which it tries out: as much as the robot needs
+    if len(spec.keys):  # they may not fit the robot, as with another base
+        notes.append(f"{len(spec.keys)} keyframes: not represented")
+        _delete(spec, spec.keys)
+    if len(spec.skins):
+        notes.append(f"{len(spec.skins)} skins: not represented")
+        _delete(spec, spec.skins)
+    return notes
 
 
 def _set_base(document: Document, spec: Any, floating: bool) -> None:
@@ -108,10 +133,13 @@ def _use_stand_ins(mujoco: Any, spec: Any) -> dict[str, str]:
             mesh.file = ""
             mesh.uservert, mesh.userface = _TETRAHEDRON, _FACES
             mesh.usernormal, mesh.usertexcoord = [], []
+    for geom in spec.geoms:
+        if geom.meshname and geom.type != mujoco.mjtGeom.mjGEOM_MESH and geom.meshname not in needed:
+            geom.meshname = ""  # a primitive about a mesh: there is none about a stand-in (a cube holds no capsule)
+            geom.type, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, [1e-3, 0.0, 0.0]
     for field in spec.hfields:
-        if field.file:
-            field.file = ""
-            field.nrow, field.ncol, field.userdata = 2, 2, [0.0, 0.0, 0.0, 0.0]
+        field.file = ""
+        field.nrow, field.ncol, field.userdata = 2, 2, [0.0, 0.0, 0.0, 0.0]
     for texture in spec.textures:
         if texture.file or any(texture.cubefiles):
             texture.name = texture.name or _stem(texture.file)
@@ -125,7 +153,8 @@ def _use_stand_ins(mujoco: Any, spec: Any) -> dict[str, str]:
 def _meshes_with_mass(spec: Any) -> dict[str, str]:
     """Meshes that give a moving body its inertia, and that body."""
     needed: dict[str, str] = {}
-    stack = [(body, False) for body in spec.worldbody.bodies]
+    all_count = spec.compiler.settotalmass > 0.0  # the masses of what does not move are part of the total
+    stack = [(body, all_count) for body in spec.worldbody.bodies]
     low, high = spec.compiler.inertiagrouprange
     while stack:
         body, moving = stack.pop()

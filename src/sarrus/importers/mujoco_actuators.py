@@ -51,14 +51,16 @@ def add_actuators(mj: Any, builder: ModelBuilder, joints: Sequence[str]) -> None
         )
         added.append(name)
         if _own(mj, "damping", k) or _own(mj, "dampingpoly", k) or _own(mj, "armature", k):
-            builder.report(f"actuator {name!r}: damping and armature of its own: not represented")
+            builder.report(f"actuator {name!r}: damping and armature of its own: not represented", lost=True)
         if on_tendon and mj.tendon_actfrclimited[mj.actuator_trnid[k, 0]]:
-            builder.report(f"actuator {name!r}: the force range of its tendon: not represented")
+            builder.report(f"actuator {name!r}: the force range of its tendon: not represented", lost=True)
     for reason, which in dropped.items():
-        builder.report(f"{len(which)} actuators {reason} ({some(which)}): not represented")
+        builder.report(f"{len(which)} actuators {reason} ({some(which)}): not represented", lost=True)
     groups = _own(mj.opt, "disableactuator", None)
     if added and (off & mujoco.mjtDisableBit.mjDSBL_ACTUATION or groups):
-        builder.report("the file disables actuators: not represented; all of them follow controls that are given")
+        builder.report(
+            "the file disables actuators: not represented; all of them follow controls that are given", lost=True
+        )
 
 
 def _joints(mj: Any, k: int, joints: Sequence[str], tendons: dict[int, Any]) -> dict[str, float] | str:

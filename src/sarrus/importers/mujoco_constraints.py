@@ -19,6 +19,9 @@ _PROPERTIES = (
     "actfrcrange",
 )  # fmt: skip
 
+_ACTING = ("stiffness", "damping", "frictionloss", "armature", "limited")
+_DISABLED = {"stiffness": "SPRING", "damping": "DAMPER", "frictionloss": "FRICTIONLOSS", "limited": "LIMIT"}
+
 Terms = tuple[tuple[str, float], ...]
 
 
@@ -38,22 +41,30 @@ def add_constraints(
 
     tendons = fixed_tendons(mj, joints)
     for k, terms in tendons.items():
-        properties = tuple((key, np.array(getattr(mj, f"tendon_{key}")[k]).tolist()) for key in _PROPERTIES)
-        builder.add_constraint(
-            Tendon(name_of(obj.mjOBJ_TENDON, k, f"tendon_{k}"), terms, properties, source="MJCF tendon/fixed")
-        )
-    if mj.ntendon > len(tendons):
-        builder.report(f"{mj.ntendon - len(tendons)} spatial tendons: not represented")
+        name = name_of(obj.mjOBJ_TENDON, k, f"tendon_{k}")
+        properties = {key: np.array(_tendon(mj, key, k)).tolist() for key in _PROPERTIES}
+        for key, flag in _DISABLED.items():
+            if disabled(mj, flag):
+                properties[key] = 0
+        builder.add_constraint(Tendon(name, terms, tuple(properties.items()), source="MJCF tendon/fixed"))
+        if properties["armature"]:
+            builder.report(f"tendon {name!r}: armature {properties['armature']:g}: not represented", lost=True)
+        if np.any(_tendon(mj, "dampingpoly", k)) or np.any(_tendon(mj, "stiffnesspoly", k)):
+            builder.report(f"tendon {name!r}: nonlinear damping or spring: only its linear part is kept", lost=True)
+    spatial = [k for k in range(mj.ntendon) if k not in tendons]
+    if spatial:
+        acting = any(np.any(_tendon(mj, key, k)) for k in spatial for key in _ACTING)
+        builder.report(f"{len(spatial)} spatial tendons: not represented", lost=acting)
 
     home = {name: float(mj.qpos0[mj.jnt_qposadr[k]]) for k, name in enumerate(joints)}
-    soft = 0
+    soft, off = 0, disabled(mj, "EQUALITY")
     for k in range(mj.neq):
         kind = eq(mj.eq_type[k])
         tag = kind.name.removeprefix("mjEQ_").lower()
         name = name_of(obj.mjOBJ_EQUALITY, k, f"{tag}_{k}")
         first, second, data = int(mj.eq_obj1id[k]), int(mj.eq_obj2id[k]), mj.eq_data[k]
         made: Constraint | None = None
-        declared: dict[str, Any] = {"source": f"MJCF equality/{tag}", "active": bool(mj.eq_active0[k])}
+        declared: dict[str, Any] = {"source": f"MJCF equality/{tag}", "active": bool(mj.eq_active0[k]) and not off}
         if kind in (eq.mjEQ_CONNECT, eq.mjEQ_WELD):
             if mj.eq_objtype[k] == obj.mjOBJ_SITE:
                 frames = [sites[first], sites[second]]
@@ -61,19 +72,38 @@ def add_constraints(
                 frames = _body_frames(builder, name, [bodies[first], bodies[second]], data, kind == eq.mjEQ_WELD)
             made = LoopClosure(name, frames[0], frames[1], tag, **declared)
             if kind == eq.mjEQ_WELD and data[10] != 1.0:
-                builder.report(f"equality {name!r}: torquescale {data[10]:g}: not represented")
+                builder.report(f"equality {name!r}: torquescale {data[10]:g}: not represented", lost=True)
         elif kind == eq.mjEQ_JOINT:
             driver = joints[second] if second >= 0 else None
             made = _coupling(name, ((joints[first], 1.0),), driver, data[:5], home, declared)
         elif kind == eq.mjEQ_TENDON and first in tendons and (second < 0 or second in tendons):
             made = _tendon_coupling(name, tendons[first], tendons.get(second, ()), data[:5], home, declared)
         if made is None:
-            builder.report(f"equality {name!r} ({tag}): not represented")
+            builder.report(f"equality {name!r} ({tag}): not represented", lost=declared["active"])
             continue
         builder.add_constraint(made)
         soft += not (np.allclose(mj.eq_solref[k], _DEFAULT_SOLREF) and np.allclose(mj.eq_solimp[k], _DEFAULT_SOLIMP))
     if soft:
         builder.report(f"{soft} equalities with their own solref or solimp (softness): not represented")
+
+
+def disabled(mj: Any, part: str) -> bool:
+    """Whether the file's `<flag>` turns a kind of force off: SPRING, DAMPER, FRICTIONLOSS, LIMIT, EQUALITY, ..."""
+    import mujoco
+
+    names = [part]
+    if part in ("FRICTIONLOSS", "LIMIT", "EQUALITY"):
+        names.append("CONSTRAINT")
+    if part in ("SPRING", "DAMPER"):
+        names.append("PASSIVE")  # in older versions, both
+    bits = (getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0) for name in names)
+    return any(int(mj.opt.disableflags) & int(bit) for bit in bits)
+
+
+def _tendon(mj: Any, key: str, k: int) -> Any:
+    """A number, or several, of a tendon; 0 where this version of MuJoCo has none."""
+    field = getattr(mj, f"tendon_{key}", None)
+    return 0 if field is None else field[k]
 
 
 def fixed_tendons(mj: Any, joints: Sequence[str]) -> dict[int, Terms]:

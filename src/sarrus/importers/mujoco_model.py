@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import MissingDependencyError
+from sarrus.errors import MissingDependencyError, ModelError
 from sarrus.importers.mujoco_actuators import add_actuators
-from sarrus.importers.mujoco_constraints import add_constraints
+from sarrus.importers.mujoco_constraints import add_constraints, disabled
 from sarrus.importers.mujoco_state import from_mujoco_state
 from sarrus.importers.names import first_free, free_name
 from sarrus.importers.visuals_mjcf import MeshFiles, add_visuals
@@ -27,6 +27,16 @@ from sarrus.spatial.rotations import rotation_about, rotation_from_quaternion
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 _TYPES = {_FREE: "free", _BALL: "spherical", _SLIDE: "prismatic", _HINGE: "revolute"}
+_UNIT = 1e-6
+_FAR = 1e9  # radians or metres beyond which a position is rounding
+_FINITE = {
+    "body": ("body_mass", "body_pos", "body_quat", "body_ipos", "body_iquat", "body_inertia"),
+    "joint": ("jnt_pos", "jnt_axis"), "site": ("site_pos", "site_quat"), "geom": ("geom_pos", "geom_quat", "geom_size"),
+}  # fmt: skip
+_OPTIONS = (
+    "timestep", "integrator", "wind", "magnetic", "impratio", "cone", "solver", "iterations", "tolerance",
+    "noslip_iterations",
+)  # fmt: skip
 _WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, nv
 
 
@@ -45,7 +55,12 @@ def import_mujoco(mj_model: Any, notes: Iterable[str] = (), meshes: MeshFiles | 
 
 def wxyz(quaternion: Array) -> Array:
     """The rotation matrix of a quaternion in MuJoCo's order."""
-    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    length = np.linalg.norm(quaternion)
+    if not abs(length - 1.0) < _UNIT:  # MuJoCo makes them unit ones, if it can
+        raise ModelError(
+            f"a quaternion of MuJoCo is {np.asarray(quaternion).tolist()}, of length {length:g}, expected 1"
+        )
+    w, x, y, z = np.asarray(quaternion, float) / length
     return rotation_from_quaternion(np.array([x, y, z, w]))
 
 
@@ -58,6 +73,18 @@ def _nonlinear(mj: Any, joint: int, v: slice) -> bool:
         or (stiffness is not None and bool(stiffness[joint].any()))
         or (plastic is not None and bool(plastic[joint] >= 0))
     )
+
+
+def _options(options: Any) -> list[str]:
+    """What a file asks of MuJoCo's solver and integrator."""
+    import mujoco
+
+    usual, said = mujoco.MjOption(), []
+    for key in _OPTIONS:
+        value = getattr(options, key, None)
+        if value is not None and not np.array_equal(value, getattr(usual, key)):
+            said.append(f"{key} {' '.join(f'{x:g}' for x in np.atleast_1d(value))}")
+    return said
 
 
 class _Importer:
@@ -80,6 +107,7 @@ class _Importer:
         return self._name(self.mj, kind, index) or first_free(default, taken or (lambda _: False))
 
     def model(self) -> Model:
+        self._check_finite()
         self._name_everything()
         for body in range(1, self.mj.nbody):
             self._add_body(body)
@@ -92,17 +120,31 @@ class _Importer:
         home, _ = from_mujoco_state(model, self.mj.qpos0, np.zeros(model.nv))
         return replace(model, home=home)
 
+    def _check_finite(self) -> None:
+        """MuJoCo lets infinite numbers pass, and makes others of them."""
+        for kind, fields in _FINITE.items():
+            for field in fields:
+                values = getattr(self.mj, field)
+                bad = [k for k, value in enumerate(values) if not np.isfinite(value).all()]
+                if len(bad):
+                    name = self._name(self.mj, getattr(self.kinds, f"mjOBJ_{kind.upper()}"), int(bad[0]))
+                    what = field.partition("_")[2]
+                    raise ModelError(f"{kind} {name or bad[0]!r}: its {what} is {values[bad[0]].tolist()}: not finite")
+        for key in ("qpos0", "qpos_spring"):
+            if not (np.abs(getattr(self.mj, key)) < _FAR).all():
+                raise ModelError(f"{key} (ref, springref, pos of a free body) has numbers beyond {_FAR:g}")
+
     def _name_everything(self) -> None:
         mj, kinds = self.mj, self.kinds
-        given = {self._name(mj, kinds.mjOBJ_BODY, i) for i in range(mj.nbody)}
+        taken = {self._name(mj, kinds.mjOBJ_BODY, i) for i in range(mj.nbody)}
         for body in range(1, mj.nbody):
-            taken = given.union(self.bodies).__contains__
-            self.bodies.append(self.name(kinds.mjOBJ_BODY, body, f"body_{body}", taken))
-        given = {self._name(mj, kinds.mjOBJ_JOINT, i) for i in range(mj.njnt)}
+            self.bodies.append(self.name(kinds.mjOBJ_BODY, body, f"body_{body}", taken.__contains__))
+            taken.add(self.bodies[-1])
+        taken = {self._name(mj, kinds.mjOBJ_JOINT, i) for i in range(mj.njnt)}
         for joint in range(mj.njnt):
-            taken = given.union(self.joints).__contains__
             default = f"{self.bodies[mj.jnt_bodyid[joint]]}_joint"
-            self.joints.append(self.name(kinds.mjOBJ_JOINT, joint, default, taken))
+            self.joints.append(self.name(kinds.mjOBJ_JOINT, joint, default, taken.__contains__))
+            taken.add(self.joints[-1])
 
     def _add_body(self, body: int) -> None:
         mj = self.mj
@@ -172,24 +214,27 @@ class _Importer:
             rest[-4:] = rest[[-3, -2, -1, -4]]
         carried: dict[str, Any] = {
             "armature": mj.dof_armature[v].copy(),
-            "damping": mj.dof_damping[v].copy(),
-            "friction": mj.dof_frictionloss[v].copy(),
-            "stiffness": np.full(nv, mj.jnt_stiffness[joint]),
+            "damping": mj.dof_damping[v] * (not disabled(mj, "DAMPER")),
+            "friction": mj.dof_frictionloss[v] * (not disabled(mj, "FRICTIONLOSS")),
+            "stiffness": np.full(nv, mj.jnt_stiffness[joint] * (not disabled(mj, "SPRING"))),
             "rest": rest,
         }
         if kind in (_HINGE, _SLIDE):
             carried["axis"] = mj.jnt_axis[joint].copy()
-        if mj.jnt_limited[joint] and kind in (_HINGE, _SLIDE):
+        limited = mj.jnt_limited[joint] and not disabled(mj, "LIMIT")
+        if limited and kind in (_HINGE, _SLIDE):
             carried["lower"], carried["upper"] = (float(x) for x in mj.jnt_range[joint])
-        elif mj.jnt_limited[joint]:
-            self.builder.report(f"joint {name!r}: the limit of a ball joint's angle: not represented")
+        elif limited:
+            self.builder.report(f"joint {name!r}: the limit of a ball joint's angle: not represented", lost=True)
         if mj.jnt_actfrclimited[joint]:
             low, high = (float(x) for x in mj.jnt_actfrcrange[joint])
             carried["effort_limit"] = max(abs(low), abs(high))
             if low != -high:
-                self.builder.report(f"joint {name!r}: force range {low:g} to {high:g}: kept as its larger magnitude")
+                self.builder.report(
+                    f"joint {name!r}: force range {low:g} to {high:g}: kept as its larger magnitude", lost=True
+                )
         if _nonlinear(mj, joint, v):
-            self.builder.report(f"joint {name!r}: nonlinear damping or spring: only its linear part is kept")
+            self.builder.report(f"joint {name!r}: nonlinear damping or spring: only its linear part is kept", lost=True)
         return carried
 
     def _add_sites(self) -> dict[int, str]:
@@ -219,11 +264,19 @@ class _Importer:
             (mj.nsensor, "sensors"), (mj.nkey, "keyframes"), (mj.npair, "contact pairs"),
             (mj.nexclude, "contact exclusions"), (mj.ncam, "cameras"), (mj.nlight, "lights"), (mj.nmesh, "meshes"),
             (mj.nhfield, "height fields"), (mj.ntex, "textures"), (mj.nmat, "materials"), (mj.nskin, "skins"),
-            (mj.nflex, "flexes"), (mj.nplugin, "plugins"), (mj.nnumeric + mj.ntext + mj.ntuple, "custom fields"),
+            (mj.nnumeric + mj.ntext + mj.ntuple, "custom fields"),
             (mj.nmocap, "mocap bodies: they are fixed to the world where the file has them; their motion"),
-            (int(np.count_nonzero(mj.body_gravcomp)), "bodies with gravity compensation"),
         ):  # fmt: skip
             if count:
                 builder.report(f"{count} {what}: not represented")
+        for count, what in (
+            (mj.nflex, "flexes"), (mj.nplugin, "plugins"),
+            (int(np.count_nonzero(mj.body_gravcomp)), "bodies with gravity compensation"),
+        ):  # fmt: skip
+            if count:
+                builder.report(f"{count} {what}: not represented", lost=True)
         if mj.opt.density or mj.opt.viscosity:
-            builder.report("a fluid (density, viscosity): not represented")
+            builder.report("a fluid (density, viscosity): not represented", lost=True)
+        changed = _options(mj.opt)
+        if changed:
+            builder.report(f"<option> {', '.join(changed)}: not represented; `simulate` takes `dt` and `integrator`")

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from sarrus.importers.document import Document
 from sarrus.importers.names import first_free, some
+from sarrus.importers.numbers import plain_numbers
 from sarrus.model.builder import ModelBuilder
 
 _READ = ("type", "joint", "actuator", "mechanicalReduction")
@@ -30,7 +29,7 @@ def add_transmissions(document: Document, builder: ModelBuilder, sizes: Mapping[
         reason = _not_simple(element, joints, motors, sizes)
         if not reason:
             gear = _reduction(document, element, own)
-            reason = "" if np.isfinite(gear) and gear != 0.0 else f"a reduction of {gear:g}"
+            reason = "" if gear != 0.0 else "a reduction of 0"
         if reason:
             dropped.setdefault(reason, []).append(own)
             continue
@@ -66,9 +65,7 @@ def _reduction(document: Document, element: Any, name: str) -> float:
     found = element.find(".//mechanicalReduction")
     if found is None:
         return 1.0
-    try:
-        return float(found.text)
-    except (TypeError, ValueError):
-        raise document.error(
-            f"mechanicalReduction {found.text!r} of <transmission> {name!r}: expected a number", found
-        ) from None
+    gear = plain_numbers(found.text, 1)
+    if gear is None:
+        raise document.error(f"mechanicalReduction {found.text!r} of <transmission> {name!r}: expected a number", found)
+    return gear[0]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from sarrus.importers.document import Document
+from sarrus.importers.names import some
+from sarrus.importers.numbers import expected, plain_numbers
 
 
 class Tag(NamedTuple):
@@ -57,45 +61,92 @@ _NUMBERS = {
 }  # fmt: skip
 
 
+# What URDF demands of a tag that is there. (`parent` and `child`: see `urdf_tree`; an axis: only where it is used.)
+_REQUIRED = {
+    "mass": ("value",), "inertia": ("ixx", "iyy", "izz"), "mimic": ("joint",), "ratio": ("value",),
+}  # fmt: skip
+_PRODUCTS = ("ixy", "ixz", "iyz")
+_WITH_AXIS = ("revolute", "continuous", "prismatic", "planar")
+_LINES = 50  # of one kind in a report
+_KINDS = 1000  # of unknown tags that are looked at closely
+_LIKE = 0.8  # similarity from which a tag is taken for a misspelt one
+
+
 def check_numbers(document: Document) -> None:
-    """Every number that will be read is a number; the error names the line, the tag and its owner."""
-    for element in _read_elements(document.root):
+    """Every number that will be read is there and is one; the error names the line, the tag and its owner."""
+    for element in read_elements(document.root):
+        missing = [name for name in _required(element) if element.get(name) is None]
+        if missing:
+            raise document.error(
+                f"<{element.tag}> in {_owner(element)} has no {', '.join(map(repr, missing))}", element
+            )
         for attribute, text in element.attrib.items():
             count = _NUMBERS.get((element.tag, attribute))
-            if count is None:
-                continue
-            try:
-                values = [float(word) for word in text.split()]
-            except ValueError:
-                values = []
-            if len(values) != count:
-                expected = "a number" if count == 1 else f"{count} numbers"
+            if count is not None and plain_numbers(text, count, infinite=element.tag == "limit") is None:
                 where = f"<{element.tag}> in {_owner(element)}"
-                raise document.error(f"{attribute}={text!r} of {where}: expected {expected}", element)
+                raise document.error(f"{attribute}={text!r} of {where}: expected {expected(count)}", element)
+
+
+def _required(element: Any) -> tuple[str, ...]:
+    if element.tag == "axis":
+        parent = element.getparent()
+        return ("xyz",) if parent.tag == "loop" or parent.get("type") in _WITH_AXIS else ()
+    return _REQUIRED.get(element.tag, ())
+
+
+def lost_lines(document: Document) -> Iterator[str]:
+    """What the file says twice or leaves out, and what looks like physics but is misspelt."""
+    for element in read_elements(document.root):
+        tag = VOCABULARY[element.tag]
+        if element is not document.root:
+            for child, count in Counter(part.tag for part in element).items():
+                if count > 1 and child in tag.children:
+                    yield f"{_owner(element)} has {count} <{child}>: only the first counts, as in other readers"
+        absent = [name for name in _PRODUCTS if element.tag == "inertia" and element.get(name) is None]
+        if absent:
+            yield f"<inertia> in {_owner(element)} has no {', '.join(absent)}: taken as zero"
+    for parent, child in list(_unknown_tags(document))[:_KINDS]:
+        meant = get_close_matches(child.lower(), sorted(VOCABULARY[parent].children), n=1, cutoff=_LIKE)
+        if meant:
+            yield f"unknown tag <{child}> in <{parent}>: did the file mean <{meant[0]}>? It has no effect"
 
 
 def report_lines(document: Document) -> list[str]:
     """What the file says that the model does not represent, grouped."""
     known: Counter[str] = Counter()
-    tags: Counter[tuple[str, str]] = Counter()
     attributes: Counter[tuple[str, str]] = Counter()
-    for element in _read_elements(document.root):
+    for element in read_elements(document.root):
         tag = VOCABULARY[element.tag]
         for attribute in element.attrib:
             if attribute not in tag.attributes:
                 attributes[str(element.tag), _plain(element, attribute)] += 1
-        for child in element:
-            if child.tag in tag.known:
-                known[str(child.tag)] += 1
-            elif child.tag not in tag.children | tag.elsewhere:
-                tags[str(element.tag), _plain(child, child.tag)] += 1
+        known.update(str(child.tag) for child in element if child.tag in tag.known)
     lines = [f"{count} <{tag}>: not represented" for tag, count in sorted(known.items())]
-    lines += [f"unknown tag <{tag}> in <{parent}>, {_times(n)}: ignored" for (parent, tag), n in tags.items()]
-    lines += [f"unknown attribute {name!r} of <{tag}>, {_times(n)}: ignored" for (tag, name), n in attributes.items()]
+    found = _unknown_tags(document)
+    tags = list(found.items())
+    lines += [f"unknown tag <{tag}> in <{parent}>, {_times(n)}: ignored" for (parent, tag), n in tags[:_LINES]]
+    if len(tags) > _LINES:
+        lines.append(f"{len(tags) - _LINES} more kinds of unknown tags ({some([t for (_, t), _ in tags[_LINES:]])})")
+    listed = list(attributes.items())
+    lines += [f"unknown attribute {name!r} of <{tag}>, {_times(n)}: ignored" for (tag, name), n in listed[:_LINES]]
+    if len(listed) > _LINES:
+        lines.append(f"{len(listed) - _LINES} more kinds of unknown attributes")
     return lines
 
 
-def _read_elements(root: Any) -> list[Any]:
+def _unknown_tags(document: Document) -> Counter[tuple[str, str]]:
+    """(parent, tag) that mean nothing here, and how often."""
+    found: Counter[tuple[str, str]] = Counter()
+    for element in read_elements(document.root):
+        tag = VOCABULARY[element.tag]
+        valid = tag.children | tag.known | tag.elsewhere
+        for child in element:
+            if child.tag not in valid:
+                found[str(element.tag), _plain(child, child.tag)] += 1
+    return found
+
+
+def read_elements(root: Any) -> list[Any]:
     """Every element that is read, in document order."""
     found, stack = [], [root]
     while stack:

@@ -105,5 +105,9 @@ def _color(mj: Any, geom: int) -> Color | None:
 
 
 def _rotation(wxyz: Array) -> Array:
-    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(wxyz)
+    longest = np.abs(wxyz).max()
+    if not 0.0 < longest < np.inf:
+        return np.eye(3)  # nothing that could be drawn otherwise
+    scaled = np.asarray(wxyz, float) / longest
+    w, x, y, z = scaled / np.linalg.norm(scaled)
     return rotation_from_quaternion(np.array([x, y, z, w]))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sarrus.importers.document import Document
+from sarrus.importers.numbers import expected, plain_numbers
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Mesh, Shape, Sphere
 
@@ -112,14 +113,11 @@ def _numbers(element: Any, name: str, count: int, default: Any = None) -> tuple[
     text = None if element is None else element.get(name)
     if text is None and default is not None:
         return default
-    try:
-        values = tuple(float(word) for word in (text or "").split())
-    except ValueError:
-        values = ()
-    if len(values) == 1 and default == (1.0, 1.0, 1.0):  # some files write one number for all three scales
-        values *= 3
-    if len(values) != count or not all(abs(x) < float("inf") for x in values):
-        raise _DrawingError(f"{name}={text!r}, expected {'a number' if count == 1 else f'{count} numbers'}")
+    values = plain_numbers(text, count)
+    if values is None and default == (1.0, 1.0, 1.0):  # some files write one number for all three scales
+        values = 3 * (plain_numbers(text, 1) or ()) or None
+    if values is None:
+        raise _DrawingError(f"{name}={text!r}, expected {expected(count)}")
     return values
 
 

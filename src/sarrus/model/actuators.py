@@ -98,7 +98,7 @@ def check_actuators(model: Model) -> None:
             raise NameClashError(f"two actuators are called {found.name!r}")
         seen.add(found.name)
         for name, _ in found.joints:
-            if name not in model.joint_names:
+            if name not in model._joint_index:
                 raise unknown_name(f"joint of actuator {found.name!r}:", name, model.joint_names)
             kind = model.bodies[model.joint_index(name)].joint.type
             if kind.nq != 1 or kind.nv != 1:

@@ -31,6 +31,7 @@ from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.rotations import rotation_from_quaternion, rotation_from_rpy
 
 FIXED = "fixed"
+_LARGEST = 1e50  # of a mass, a length, a moment of inertia: products of six of them are numbers yet
 _ROUNDING = 1e-9  # relative slack of the physical checks: files print few digits
 
 
@@ -60,7 +61,7 @@ class ModelBuilder:
         self._joint_names: set[str] = set()
         self._actuators: dict[str, Actuator] = {}
         self._visuals: list[tuple[str, Visual]] = []
-        self._report: list[str] = []
+        self._report: dict[str, bool] = {}  # line: whether it is about physics that is lost
 
     def add_body(
         self,
@@ -173,10 +174,12 @@ class ModelBuilder:
         self._visuals.append((body, Visual(WORLD, placement, shape, color, collision)))
         return self
 
-    def report(self, line: str) -> ModelBuilder:
-        """Note something that the model does not represent; it is shown as `model.import_report`."""
-        if line not in self._report:
-            self._report.append(line)
+    def report(self, line: str, *, lost: bool = False) -> ModelBuilder:
+        """Note something that the model does not represent; it is shown as `model.import_report`.
+
+        lost  it makes the robot move otherwise than its file says: in `model.lost_physics`, and first in the report
+        """
+        self._report[line] = lost or self._report.get(line, False)
         return self
 
     def has_name(self, name: str) -> bool:
@@ -221,7 +224,11 @@ class ModelBuilder:
             tuple(frames),
             tuple(self._constraints.values()),
             self.gravity,
-            tuple(self._report),
+            (
+                *(line for line, lost in self._report.items() if lost),
+                *(x for x, lost in self._report.items() if not lost),
+            ),
+            lost_physics=tuple(line for line, lost in self._report.items() if lost),
             visuals=tuple(visual.moved(*home[body]) for body, visual in self._visuals),
             actuators=tuple(self._actuators.values()),
         )
@@ -324,10 +331,16 @@ def _make_joint(
             raise ModelError(f"{key} of joint {name!r} is {fields[key].tolist()}: it must not be negative")
         if is_numeric(fields[key]) and not key.endswith("limit") and not np.isfinite(fields[key]).all():
             raise ModelError(f"{key} of joint {name!r} is {fields[key].tolist()}: it must be finite")
+        if is_numeric(fields[key]) and not key.endswith("limit") and (fields[key] > _LARGEST).any():
+            raise ModelError(
+                f"{key} of joint {name!r} is {fields[key].tolist()}: numbers beyond {_LARGEST:g} are not computed with"
+            )
     if np.isnan(fields["lower"]).any() or np.isnan(fields["upper"]).any() or (fields["lower"] > fields["upper"]).any():
         raise ModelError(
             f"limits of joint {name!r}: lower {fields['lower'].tolist()} exceeds upper {fields['upper'].tolist()}"
         )
+    if (fields["lower"] > _LARGEST).any() or (fields["upper"] < -_LARGEST).any():
+        raise ModelError(f"limits of joint {name!r}: between them are only numbers beyond {_LARGEST:g}")
     rest = _broadcast_field(carried.get("rest", joint_type.neutral()), nq, f"rest of joint {name!r}")
     axes = _axes(name, joint_type, axis, second_axis)
     return Joint(name, joint_type, axes, rest=rest, independent=carried.get("independent"), **fields)
@@ -357,10 +370,11 @@ def _unit(name: str, axis: Any) -> Array:
         raise ModelError(
             f"joint {name!r}: an axis is three numbers, got {axis!r} (a symbolic direction goes into `rotation`)"
         ) from None
-    length = np.linalg.norm(array)
-    if not np.isfinite(length) or length == 0.0:
+    longest = float(np.abs(array).max())
+    if not np.isfinite(longest) or longest == 0.0:
         raise ModelError(f"joint {name!r}: the axis {array.tolist()} has no direction")
-    return array / length
+    scaled = array / longest  # squares of tiny and of huge numbers are not exact, or not finite
+    return scaled / np.linalg.norm(scaled)
 
 
 def _rotation(rotation: Any, owner: str) -> Array:
@@ -393,6 +407,8 @@ def _field(value: Any, shape: tuple[int, ...], what: str) -> Array:
         raise ModelError(f"{what}: expected shape {shape}: {error}") from None
     if is_numeric(array) and not np.isfinite(array).all():
         raise ModelError(f"{what} is {array.tolist()}: every number must be finite")
+    if is_numeric(array) and np.abs(array).max(initial=0.0) > _LARGEST:
+        raise ModelError(f"{what} is {array.tolist()}: numbers beyond {_LARGEST:g} cannot be computed with")
     return array
 
 

@@ -63,7 +63,8 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         bodies=(*model.bodies, *bodies),
         frames=(*model.frames, *frames),
         constraints=(*model.constraints, *(_renamed(c, named) for c in other.constraints)),
-        import_report=(*model.import_report, *other.import_report),
+        import_report=_joined_report(model, other),
+        lost_physics=(*model.lost_physics, *other.lost_physics),
         home=_joined_home(model, other),
         embedding=_joined_embedding(model, other),
         visuals=(*model.visuals, *(v.moved(*home(v.body, Placement.identity())) for v in other.visuals)),
@@ -101,3 +102,9 @@ def _renamed(constraint: Constraint, named: Any) -> Constraint:
 
 def _renamed_actuator(actuator: Actuator, named: Any) -> Actuator:
     return replace(actuator, name=named(actuator.name), joints=tuple((named(j), c) for j, c in actuator.joints))
+
+
+def _joined_report(model: Model, other: Model) -> tuple[str, ...]:
+    """What is lost comes first."""
+    lost = (*model.lost_physics, *other.lost_physics)
+    return (*lost, *(line for line in (*model.import_report, *other.import_report) if line not in lost))

@@ -114,7 +114,8 @@ class Model:
     frames: tuple[Frame, ...]
     constraints: tuple[Constraint, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
-    import_report: tuple[str, ...] = ()
+    import_report: tuple[str, ...] = ()  # what the file says and the model does not represent
+    lost_physics: tuple[str, ...] = ()  # the lines of the report that make it move otherwise than the file says
     ill_posed: str = ""  # why accelerations are not defined, if a file was loaded in spite of that
     embedding: Embedding | None = None  # which constraints hold by construction (`sarrus.embed`)
     home: Array | None = None  # (nq,) the configuration in which a file shows the robot; None: neutral
@@ -302,10 +303,11 @@ def as_gravity(value: Any) -> Array:
 
 def check_constraint_names(model: Model) -> None:
     """Every name that a constraint uses exists, and no two constraints share theirs."""
-    names = [constraint.name for constraint in model.constraints]
-    for name in names:
-        if names.count(name) > 1:
-            raise NameClashError(f"two constraints are called {name!r}")
+    seen: set[str] = set()
+    for constraint in model.constraints:
+        if constraint.name in seen:
+            raise NameClashError(f"two constraints are called {constraint.name!r}")
+        seen.add(constraint.name)
     for constraint in model.constraints:
         if isinstance(constraint, (LoopClosure, Distance, LinkConstraint)):
             single = isinstance(constraint, LinkConstraint)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _UNIT_TOLERANCE = 1e-6
 _UNLIMITED_ANGLE = np.pi  # random_state's range where a joint has no limit
 _UNLIMITED_LENGTH = 1.0
+_FAR = 1e6
 
 
 class StateLayout:
@@ -135,8 +136,10 @@ def _random_range(joint) -> tuple[Array, Array]:
         default[0] = _UNLIMITED_ANGLE
     if joint.type.name == "planar":
         default[2] = _UNLIMITED_ANGLE
-    lower = np.where(np.isfinite(joint.lower), joint.lower, np.minimum(-default, joint.upper - default))
-    upper = np.where(np.isfinite(joint.upper), joint.upper, np.maximum(default, joint.lower + default))
+    low = np.where(joint.lower > -_FAR, joint.lower, -np.inf)  # what is so far away is no limit
+    high = np.where(joint.upper < _FAR, joint.upper, np.inf)
+    lower = np.where(np.isfinite(low), low, np.minimum(-default, high - default))
+    upper = np.where(np.isfinite(high), high, np.maximum(default, low + default))
     return lower, np.maximum(upper, lower)
 
 

@@ -36,7 +36,8 @@ def check_well_posed(model: Model) -> None:
         # Compare with the inertia of the same kind that is carried, so that a light finger on a heavy robot passes.
         # (Not with H: where the joints beyond leave nothing of it, H is rounding.)
         reference = _reference(carried[i], S) + node.armature
-        scaled = D / np.sqrt(np.outer(reference, reference)) if (reference > 0.0).all() else np.zeros_like(D)
+        root = np.sqrt(reference)  # one after the other: their product may not be a number
+        scaled = D / root / root[:, None] if (reference > 0.0).all() else np.zeros_like(D)
         if not np.isfinite(scaled).all() or np.linalg.eigvalsh(0.5 * (scaled + scaled.T)).min() <= _RELATIVE:
             body = model.bodies[i]
             raise IllPosedError(

@@ -16,7 +16,7 @@ from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.simulation.along import along
 from sarrus.simulation.controllers import AbstractController, CasadiController
-from sarrus.simulation.joint_forces import clamped
+from sarrus.simulation.joint_forces import clamped, cut_effort
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.parameter import is_casadi
 
@@ -24,8 +24,7 @@ from sarrus.spatial.parameter import is_casadi
 def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     """The joint forces (nv,) or (B, nv) that the model's actuators make of controls (nu,) or (B, nu).
 
-    Arrays, or CasADi symbols. Effort limits of joints are not applied: those cut what all motors of a joint do together
-    (`sarrus.simulate`).
+    Arrays, or CasADi symbols. Effort limits of joints cut what all motors of a joint do together.
     """
     entry = actuation(model)
     given = {"q": q, "v": v, "controls": controls}
@@ -47,10 +46,10 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
 
 
 def actuation(model: Model) -> registry.Algorithm:
-    """`torques` as an entry like those of the registry, for `trace` and `compile` with the option `actuators`."""
+    """`limited_torques` as an entry like those of the registry, for `trace` and `compile` (option `actuators`)."""
     needs_actuators(model)
     ports = (registry.Input("q", False), registry.Input("v", False), registry.Input("controls", False, (model.nu,)))
-    return registry.Algorithm("actuator_forces", torques, ports, "tau", ("actuators",), "O(n)", (), (), "tree")
+    return registry.Algorithm("actuator_forces", limited_torques, ports, "tau", ("actuators",), "O(n)", (), (), "tree")
 
 
 def needs_actuators(model: Model) -> None:
@@ -59,6 +58,11 @@ def needs_actuators(model: Model) -> None:
             f"{model.name!r} has no actuators that could follow controls: give `tau`, or add some with "
             f"`ModelBuilder.add_actuator`"
         )
+
+
+def limited_torques(model: Model, actuators: tuple[Actuator, ...], q: Array, v: Array, controls: Array) -> Array:
+    """(nv,) what the joints get: `torques` cut at their effort limits (MJCF's `actuatorfrcrange`)."""
+    return cut_effort(model, torques(model, actuators, q, v, controls))
 
 
 def torques(

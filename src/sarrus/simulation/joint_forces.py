@@ -8,7 +8,8 @@
   constant `limit_time` (5 steps) for the inertia that the joint feels, which is stable and as stiff as dt allows.
 - efforts: what motors are asked for is cut at the joint's `effort_limit`.
 
-The inertia that a joint feels is 1 / (M^-1)_kk of the tree, the smallest of a few configurations.
+The inertia that a joint feels is 1 / (M^-1)_kk of the tree, the smallest of a few configurations. Fixed tendons have
+the same forces along their lengths (`tendon_forces`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.model.state import neutral, random_state
 from sarrus.simulation.manifold import difference_to, joints_of
-from sarrus.spatial.arrays import Array, vector
+from sarrus.simulation.tendon_forces import TendonNumbers, tendons_of
+from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 
 _SAMPLES = 3
@@ -62,6 +64,9 @@ class JointForceNumbers:
     limit_damping: tuple[float, ...]
     effort: bool
     ahead: float = 0.0  # springs are evaluated so much later, at q + ahead v (implicit integration)
+    tendons: tuple[
+        tuple[TendonNumbers, float, float, float], ...
+    ] = ()  # and speed of friction, spring, damper of limits
 
 
 def numbers_of(model: Model, which: JointForces, dt: float) -> JointForceNumbers:
@@ -80,23 +85,45 @@ def numbers_of(model: Model, which: JointForces, dt: float) -> JointForceNumbers
             raise UnsupportedError(f"joint {joint.name!r}: a spring on a free joint is not supported")
         if which.limits and joint.type.nq == joint.type.nv:
             limited[at] = np.isfinite(joint.lower) | np.isfinite(joint.upper)
-    inertia = _inertia(model) if limited.any() or friction.any() else np.ones(model.nv)
-    speed = np.maximum(_SLOWEST, 2.0 * dt * friction / inertia)
-    if which.friction_speed is not None:
-        speed = np.full(model.nv, float(which.friction_speed))
-    T = _LIMIT_STEPS * dt if which.limit_time is None else float(which.limit_time)
-    spring, damper = limited * inertia / T**2, limited * 2.0 * inertia / T
-    numbers = (damping, stiffness, friction, speed, spring, damper)
-    return JointForceNumbers(*(tuple(x.tolist()) for x in numbers), effort=which.effort)
+    tendons = [_only(tendon, which) for tendon in tendons_of(model)]
+    sampled = limited.any() or friction.any() or any(tendon.friction or tendon.limited for tendon in tendons)
+    inverses = _inverse_inertias(model) if sampled else [np.eye(model.nv)]
+    inertia = np.min([1.0 / np.diag(inverse) for inverse in inverses], axis=0)
+
+    def contact_numbers(inertia: Array, friction: Array, limited: Array) -> tuple[Array, Array, Array]:
+        """The speed of dry friction, and the spring and damper of limits."""
+        speed = np.maximum(_SLOWEST, 2.0 * dt * friction / inertia)
+        if which.friction_speed is not None:
+            speed = np.full_like(inertia, float(which.friction_speed))
+        T = _LIMIT_STEPS * dt if which.limit_time is None else float(which.limit_time)
+        return speed, limited * inertia / T**2, limited * 2.0 * inertia / T
+
+    along = []
+    for tendon in tendons:
+        c = tendon.moment(model.nv)
+        felt = np.array(min(1.0 / (c @ inverse @ c) for inverse in inverses) if c.any() else 1.0)
+        numbers = contact_numbers(felt, np.array(tendon.friction), np.array(float(tendon.limited)))
+        along.append((tendon, *(float(x) for x in numbers)))
+    numbers = (damping, stiffness, friction, *contact_numbers(inertia, friction, limited))
+    return JointForceNumbers(*(tuple(x.tolist()) for x in numbers), effort=which.effort, tendons=tuple(along))
 
 
-def _inertia(model: Model) -> Array:
-    """What each velocity feels when all others are free: the smallest of a few configurations."""
+def _only(tendon: TendonNumbers, which: JointForces) -> TendonNumbers:
+    """Of a tendon's forces, those that are asked for."""
+    return replace(
+        tendon, damping=which.damping * tendon.damping, stiffness=which.stiffness * tendon.stiffness,
+        friction=which.friction * tendon.friction, lower=tendon.lower if which.limits else -np.inf,
+        upper=tendon.upper if which.limits else np.inf,
+    )  # fmt: skip
+
+
+def _inverse_inertias(model: Model) -> list[Array]:
+    """M^-1 in a few configurations."""
     crba = find("crba").function
     samples = [neutral(model), *(random_state(model, seed)[0] for seed in range(_SAMPLES))]
     if model.home is not None:
         samples.append(model.home)
-    return np.min([1.0 / np.diag(np.linalg.inv(crba(model, q))) for q in samples], axis=0)
+    return [np.linalg.inv(crba(model, q)) for q in samples]
 
 
 def joint_forces(model: Model, numbers: JointForceNumbers, q: Array, v: Array) -> Array:
@@ -118,7 +145,24 @@ def joint_forces(model: Model, numbers: JointForceNumbers, q: Array, v: Array) -
         if spring.any():
             force = force + _limit(qj, vj, joint.lower, joint.upper, spring, mine("limit_damping"))
         parts.append(force)
-    return np.concatenate(parts) if parts else np.zeros(0)
+    total = np.concatenate(parts) if parts else np.zeros(0)
+    for tendon, *numbers_of_limit in numbers.tendons:
+        total = total + tendon.moment(len(v)) * _tendon_force(tendon, q, v, *numbers_of_limit)
+    return total
+
+
+def _tendon_force(tendon: TendonNumbers, q: Array, v: Array, slow: float, spring: float, damper: float) -> Scalar:
+    """The force along a tendon's length. It is explicit: no integrator looks ahead for it."""
+    length, speed = tendon.length(q), sum((c * v[at] for _, at, c in tendon.terms), 0.0)
+    force = -tendon.damping * speed
+    if tendon.stiffness:
+        force = force - tendon.stiffness * tendon.stretch(length)
+    if tendon.friction:
+        force = force - tendon.friction * clamped(vector(speed / slow), -1.0, 1.0)[0]
+    if tendon.limited:
+        bounds = (np.array([tendon.lower]), np.array([tendon.upper]), np.array([spring]), np.array([damper]))
+        force = force + _limit(vector(length), vector(speed), *bounds)[0]
+    return force
 
 
 def unlimited(model: Model, numbers: JointForceNumbers) -> Array:
@@ -128,8 +172,13 @@ def unlimited(model: Model, numbers: JointForceNumbers) -> Array:
 
 
 def within_effort(model: Model, numbers: JointForceNumbers, tau: Array) -> Array:
-    """What the motors can do of `tau`."""
-    if not numbers.effort or not len(tau):
+    """What the motors can do of `tau`, where that counts."""
+    return cut_effort(model, tau) if numbers.effort else tau
+
+
+def cut_effort(model: Model, tau: Array) -> Array:
+    """`tau` cut at the effort limits of joints."""
+    if not len(tau):
         return tau
     most = np.concatenate([np.asarray(body.joint.effort_limit, float) for body in model.bodies])
     return clamped(tau, -most, most)

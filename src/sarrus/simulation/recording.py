@@ -17,7 +17,7 @@ import numpy as np
 from sarrus.errors import StateError
 from sarrus.model.model import Model
 from sarrus.simulation.trajectory import FIELDS, State, Trajectory
-from sarrus.simulation.trajectory_files import about, check_about, load_npz, save_npz
+from sarrus.simulation.trajectory_files import about, check_about, load_npz, reading, save_npz
 from sarrus.spatial.arrays import Array
 
 _ABOUT = "about.json"
@@ -69,7 +69,7 @@ class Recorder:
         said = _read_about(folder, model)
         recorder = cls.__new__(cls)
         recorder.directory, recorder.model = folder, model
-        recorder.every, recorder.settings = said["settings"]["record_every"], said["settings"]
+        recorder.every, recorder.settings = _every(said["settings"], folder), said["settings"]
         recorder._bytes, recorder._stored = int(megabytes * 1e6), 0
         recorder._times, recorder._arrays = [], {}
         recorder._parts = len(_parts(folder))
@@ -157,6 +157,11 @@ def load_recording(directory: str | PathLike[str], model: Model, every: int = 1)
     """A recording as one trajectory; every: take only each k-th of its states, so that it fits into memory."""
     folder = Path(fspath(directory))
     said = _read_about(folder, model)
+    with reading(folder):
+        return _joined_parts(folder, model, every, said["settings"])
+
+
+def _joined_parts(folder: Path, model: Model, every: int, settings: dict[str, Any]) -> Trajectory:
     times, arrays, seen = [], {}, 0
     for file in _parts(folder):
         _, time, part = load_npz(file)
@@ -167,13 +172,11 @@ def load_recording(directory: str | PathLike[str], model: Model, every: int = 1)
             axis = x.ndim - (1 if FIELDS[name] is None else 2)
             arrays.setdefault(name, []).append(x[(slice(None),) * axis + (chosen,)])
     if not times:
-        return Trajectory(
-            model, np.zeros(0), np.zeros((0, model.nq)), np.zeros((0, model.nv)), settings=said["settings"]
-        )
+        return Trajectory(model, np.zeros(0), np.zeros((0, model.nq)), np.zeros((0, model.nv)), settings=settings)
     joined = {}
     for name, pieces in arrays.items():
         joined[name] = np.concatenate(pieces, axis=pieces[0].ndim - (1 if FIELDS[name] is None else 2))
-    return Trajectory(model, np.concatenate(times), settings=said["settings"], **joined)
+    return Trajectory(model, np.concatenate(times), settings=settings, **joined)
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -184,6 +187,14 @@ def _read_about(folder: Path, model: Model) -> dict[str, Any]:
     file = folder / _ABOUT
     if not file.is_file():
         raise StateError(f"{folder}: there is no recording: {_ABOUT} is missing")
-    said = json.loads(file.read_text())
+    with reading(folder):
+        said = json.loads(file.read_text())
     check_about(said, model, folder)
     return said
+
+
+def _every(settings: dict[str, Any], folder: Path) -> int:
+    every = settings.get("record_every")
+    if not isinstance(every, int) or every < 1:
+        raise StateError(f"{folder}: damaged: record_every is {every!r}, expected a number from 1")
+    return every

@@ -12,6 +12,7 @@ import numpy as np
 from sarrus.errors import StateError, unknown_name
 from sarrus.model.model import Model
 from sarrus.simulation.along import along, closure_error
+from sarrus.simulation.tendon_forces import elastic_energy
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
 
@@ -31,7 +32,7 @@ class State(NamedTuple):
 
 
 class Energy(NamedTuple):
-    """Joules, (T,) or (B, T). `elastic` is in the springs of joints; zero of `potential`: see `sarrus.energy`."""
+    """Joules, (T,) or (B, T). `elastic`: springs of joints and tendons; zero of `potential`: see `sarrus.energy`."""
 
     kinetic: Array
     potential: Array
@@ -222,7 +223,7 @@ class Trajectory:
     @cached_property
     def energy(self) -> Energy:
         found = along(self.model, "energy", {"q": self.q, "v": self.v})
-        elastic = np.zeros(self.q.shape[:-1])
+        elastic = elastic_energy(self.model, self.q)
         for body, s in zip(self.model.bodies, self.model.layout.q, strict=True):
             if np.any(body.joint.stiffness):
                 stretch = body.joint.type.difference(
