@@ -16,6 +16,7 @@ from benchmarks.adversary.states import CLASSES
 from benchmarks.adversary.tally import COUNTS, Unit
 from benchmarks.adversary.verdict import Answer, Case, Outcome, case_of, judge, relative_error
 from sarrus.errors import SarrusError, UnsupportedError
+from sarrus.model.constraints import LoopClosure
 from sarrus.model.model import Model
 
 SOFT = ("pv_soft", "ltl_soft")  # they solve another problem
@@ -125,15 +126,27 @@ def takes(model: Model, method: str) -> bool:
 
 def outcomes_of(case: Case, method: str, result: Any) -> tuple[np.ndarray, Answer, np.ndarray]:
     """Outcomes, the answer and its status, which for `aba` is whether numbers are finite."""
+    qdd = np.asarray(result if method == "aba" else result.qdd)
+    finite = np.isfinite(qdd).all(axis=-1)
     if method == "aba":
-        status = np.where(np.isfinite(result).all(axis=-1), 0, 1)
-        answer = Answer(result, None, status == 0)
-    else:
-        status = np.asarray(result.status)
-        given = case.model.embedding is None  # forces of embedded rows are not in the result
-        forces = np.asarray(result.forces) if given and method != "ce_aba" else None
-        answer = Answer(np.asarray(result.qdd), forces, status == 0)
+        status = np.where(finite, 0, 1)
+        return judge(case, Answer(qdd, None, finite, finite)), Answer(qdd, None, finite, finite), status
+    status = np.asarray(result.status)
+    forces = None
+    if method != "ce_aba":
+        forces = np.asarray(result.forces)
+        finite &= np.isfinite(forces).all(axis=-1)
+    answer = Answer(qdd, forces if forces_are_known(case.model) else None, status == 0, finite)
     return judge(case, answer), answer, status
+
+
+def forces_are_known(model: Model) -> bool:
+    """Whether all rows' forces are given, in axes that a page names."""
+    if model.embedding is not None:
+        return False
+    return all(
+        c.joint in ("weld", "connect", "spherical") for c in model.active_constraints if isinstance(c, LoopClosure)
+    )
 
 
 def text_agrees(

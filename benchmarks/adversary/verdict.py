@@ -37,8 +37,9 @@ class Answer(NamedTuple):
     """What a method gave."""
 
     qdd: Array  # (B, n)
-    forces: Array | None  # (B, m); None where those of some rows are not given
+    forces: Array | None  # (B, m); None where some rows' are not given, or in axes that no page names
     ok: Array  # (B,)
+    finite: Array  # (B,)
 
 
 class Case(NamedTuple):
@@ -64,9 +65,7 @@ def case_of(model: Model, q: Array, v: Array, tau: Array, seen_from_a: bool = Fa
 
 def judge(case: Case, answer: Answer) -> Array:
     """(B,) outcomes."""
-    finite = np.isfinite(answer.qdd).all(axis=1)
-    if answer.forces is not None:
-        finite &= np.isfinite(answer.forces).all(axis=1)
+    finite = answer.finite
     out = np.where(answer.ok, np.where(finite, Outcome.WRONG, Outcome.NAN), Outcome.TOLD)
     answerable = np.isfinite(case.v).all(axis=1) & np.isfinite(case.tau).all(axis=1)
     open_ones = np.flatnonzero(answer.ok & finite & answerable)
@@ -92,7 +91,7 @@ def judge(case: Case, answer: Answer) -> Array:
 
 def _part(answer: Answer, which: Array) -> Answer:
     forces = None if answer.forces is None else answer.forces[which]
-    return Answer(answer.qdd[which], forces, answer.ok[which])
+    return Answer(answer.qdd[which], forces, answer.ok[which], answer.finite[which])
 
 
 def _does_not_matter(case: Case, answer: Answer, which: Array) -> Array:
@@ -133,7 +132,7 @@ def _right_extended(case: Case, answer: Answer, seen_from_a: bool) -> Array:
             other, tau2 = _perturbed(case, rng, seen_from_a)
             moved = np.fmax(moved, relative_error(oracle.solve_extended(other, tau2, ranks)[0], qdd, free))
         tolerance = np.maximum(TOLERANCE, SAFETY * moved)
-        wide_answer = Answer(answer.qdd.astype(wide), answer.forces, answer.ok)
+        wide_answer = answer._replace(qdd=answer.qdd.astype(wide))
         met = oracle.relative_residual(e, wide_answer.qdd, free) <= TOLERANCE
         forces = np.zeros_like(e.k) if answer.forces is None else answer.forces.astype(wide)
         balanced = _balance(e, wide_answer, tau, forces) <= TOLERANCE
