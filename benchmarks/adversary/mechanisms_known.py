@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,7 +14,7 @@ from benchmarks.adversary.trees import add, pick, tree
 from sarrus.errors import SarrusError
 from sarrus.importers.example_robots import example_robots
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.constraints import contact, weld
+from sarrus.model.constraints import connect, contact, weld
 from sarrus.model.model import Model
 
 Rng = np.random.Generator
@@ -54,17 +55,32 @@ def embedded(rng: Rng) -> Model:
     return model.with_constraints(contact(pick(rng, frames), int(rng.choice([3, 3, 6]))))
 
 
+def nearly_planar(rng: Rng) -> Model:
+    """A four-bar one of whose hinges is tilted by what exporters round: embedded, or as rows."""
+    builder = ModelBuilder("nearly_planar")
+    tilt = float(rng.choice([0.0, 1e-16, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4])) * np.array([1.0, 0.0, 0.5])
+    quarter = float(np.round(np.pi / 2, int(rng.choice([4, 6, 8, 10, 16]))))
+    add(builder, rng, "crank", "world", "revolute", axis=np.eye(3)[1] + tilt, position=(0, 0, 0), rotation=(0, 0, 0))
+    add(builder, rng, "coupler", "crank", "revolute", axis=(0, 0, 1), position=(0, 0, 0.15), rotation=(-quarter, 0, 0))
+    add(builder, rng, "rocker", "world", "revolute", axis=(0, 1, 0), position=(0.4, 0, 0), rotation=(0, 0, 0))
+    model = replace(builder.build(), home=np.array([0.3, 0.4, -0.2]))
+    model, a, b, _ = pair(model, rng, "coupler", "rocker", "pin")
+    model = model.with_constraints(connect(a, b, name="pin"))
+    return sarrus.embed(model, at=model.home) if rng.random() < 0.7 else model
+
+
 def rigid_cluster(rng: Rng) -> Model:
     """A brace welded to an arm and embedded: a node with no velocity of its own; contacts on what it carries."""
     builder = ModelBuilder("braced")
     root = add(builder, rng, "arm", "world" if rng.random() < 0.5 else _carrier(builder, rng), "revolute")
-    add(builder, rng, "brace", root, "revolute")
+    holder = "world" if rng.random() < 0.3 else root
+    add(builder, rng, "brace", holder, "revolute")
     if rng.random() < 0.5:
         add(builder, rng, "between", "world", "revolute")
     add(builder, rng, "child", "brace", pick(rng, ("revolute", "spherical", "prismatic")))
     add(builder, rng, "hand", "child", "revolute")
     model = with_home(builder.build(), rng)
-    model, a, b, _ = pair(model, rng, "arm", "brace", "brace_weld")
+    model, a, b, _ = pair(model, rng, holder, "brace", "brace_weld")
     model = model.with_constraints(weld(a, b, name="braced"))
     return sarrus.embed(model, at=model.home).with_constraints(contact(pick(rng, ("child", "hand")), 3))
 
@@ -76,9 +92,10 @@ def _carrier(builder: ModelBuilder, rng: Rng) -> str:
 FEET: dict[str, tuple[tuple[str, ...], int]] = {
     "go1": (("FR_foot", "FL_foot", "RR_foot", "RL_foot"), 3),
     "solo12": (("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"), 3),
-    "anymal": (("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"), 3),
+    "a1": (("FR_foot", "FL_foot", "RR_foot", "RL_foot"), 3),
+    "anymal_b_simple_description/anymal": (("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"), 3),
     "bolt": (("FL_FOOT", "FR_FOOT"), 3),
-    "simple_humanoid": (("LFoot", "RFoot"), 6),
+    "simple_humanoid": (("l_ankle", "r_ankle"), 6),
     "talos_reduced": (("left_sole_link", "right_sole_link"), 6),
 }
 
@@ -108,5 +125,6 @@ def bare_tree(rng: Rng) -> Model:
 
 
 KNOWN: dict[str, Callable[[Rng], Model | None]] = {
-    "tree": bare_tree, "zoo": from_the_zoo, "embedded": embedded, "rigid cluster": rigid_cluster, "robots": robots,
+    "tree": bare_tree, "zoo": from_the_zoo, "embedded": embedded, "rigid cluster": rigid_cluster,
+    "nearly planar": nearly_planar, "robots": robots,
 }  # fmt: skip

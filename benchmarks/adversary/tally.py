@@ -13,6 +13,8 @@ from rich.table import Table
 
 COUNTS = ("tried", "right", "told", "needless", "stopped", "nan", "wrong", "texts", "differ")
 BAD = ("nan", "wrong", "differ")  # with what was raised, what must not be
+OUTCOMES = ("WRONG", "RAISED", "DIFFER", "NAN")
+OF_OUTCOME = {"WRONG": "wrong", "NAN": "nan", "DIFFER": "differ"}
 HEADS = {"needless": "told, but easy", "stopped": "max_iterations", "nan": "NaN, ok", "differ": "text != kernel"}
 
 
@@ -25,7 +27,9 @@ class Unit:
     method: str  # with its options
     per_class: int = 0  # states of each class: they depend on how many there are
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # by class of states
-    offenders: list[dict[str, Any]] = field(default_factory=list)  # {"states", "index", "outcome"}
+    offenders: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # {"states", "index", "outcome", "first": of its kind}
     raised: str = ""  # an exception that is none of the library's own
     refused: str = ""  # one that is
     seconds: float = 0.0
@@ -79,18 +83,25 @@ class Tally:
             table.add_row(*key, *marked)
         return table
 
-    def worst(self, most: int = 30) -> list[str]:
-        """Lines to reproduce what went wrong, at most one for each method, family, class of states and outcome."""
-        seen: dict[tuple[str, str, str, str], str] = {}
+    def worst(self, most: int = 40) -> list[str]:
+        """What went wrong, by outcome, family and class of states: how often by which method, and one to reproduce."""
+        sums: dict[tuple[str, str, str], Counter] = defaultdict(Counter)
+        first: dict[tuple[str, str, str], str] = {}
         for unit in self.units:
             for x in unit.offenders:
-                line = reproduction(unit, x["states"], x["index"])
-                seen.setdefault((x["outcome"], unit.method, unit.family, x["states"]), f"{x['outcome']:7} {line}")
+                key = (x["outcome"], unit.family, x["states"])
+                sums[key][unit.method] += unit.counts[x["states"]][OF_OUTCOME[x["outcome"]]] if x["first"] else 0
+                first.setdefault(key, reproduction(unit, x["states"], x["index"]))
             if unit.raised:
-                line = f"raised  {unit.raised}: {reproduction(unit)}"
-                seen.setdefault(("raised", unit.method, unit.family, unit.raised[:40]), line)
-        lines = [seen[key] for key in sorted(seen)]
-        return lines[:most] + ([f"... and {len(lines) - most} more kinds"] if len(lines) > most else [])
+                key = ("RAISED", unit.family, unit.raised)
+                sums[key][unit.method] += 1
+                first.setdefault(key, reproduction(unit))
+        order = sorted(sums, key=lambda key: (OUTCOMES.index(key[0]), -sum(sums[key].values())))
+        lines = []
+        for key in order[:most]:
+            by_method = ", ".join(f"{name} {n:,}" for name, n in sums[key].most_common())
+            lines.append(f"{key[0]}  {key[1]}; {key[2]}: {by_method}\n    {first[key]}")
+        return lines + ([f"... and {len(order) - most} kinds more"] if len(order) > most else [])
 
 
 def reproduction(unit: Unit, states: str = "", index: int = 0) -> str:
