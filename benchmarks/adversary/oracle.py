@@ -18,7 +18,7 @@ from benchmarks.adversary.kinematics import apply
 Array = np.ndarray
 EPS = float(np.finfo(float).eps)
 CUT = 1e-10  # singular values below this part of the rows' size count as zero
-UNCLEAR = (2e-14, 1e-8)  # between rounding and what is clear: the rank is not decidable
+UNCLEAR = (1e-15, 1e-8)  # between rounding and what is clear: the rank is not decidable
 UNSEEN = 1e-3  # part of the largest acceleration that a row is taken to see even if it does not
 MET, NOT_MET = 1e-9, 1e-6  # residuals relative to their terms: rows are met, or in conflict
 
@@ -34,6 +34,7 @@ class Solution(NamedTuple):
     decidable: Array  # (B,) ... and whether the rows can be met
     feasible: Array  # (B,)
     condition: Array  # (B,) relative change of qdd per relative change of the data, an upper bound to first order
+    kkt: Array  # (B,) condition of the matrix of all equations: what costs a method digits that solves for forces first
 
 
 class Scaled(NamedTuple):
@@ -88,7 +89,8 @@ def solve(e: Equations, tau: Array) -> Solution:
         moved = (s.size * (_norm(z) + _norm(s.free)) + b_size) / smallest + s.size * _norm(force * row_size)
         moved = moved + _norm(s.free) + _norm(z) + _norm(s.S * e.c_size)
         condition = s.size * moved / size_of(qdd, free)
-        return Solution(qdd, free, force, kept.sum(axis=1), clear, decidable, off <= NOT_MET, condition)
+        kkt = (s.size / smallest) ** 2
+        return Solution(qdd, free, force, kept.sum(axis=1), clear, decidable, off <= NOT_MET, condition, kkt)
 
 
 def solve_extended(e: Equations, tau: Array, ranks: Array) -> tuple[Array, Array]:

@@ -65,7 +65,7 @@ def attack(
     if mechanism is None:
         return [Unit(family, seed, "none", refused="there is no such mechanism here")]
     wanted = {n: m for n, m in methods().items() if n not in done and (only is None or n in only)}
-    if seed % 3:
+    if seed % 5 != 4:
         wanted = {n: m for n, m in wanted.items() if not n.endswith(" stiff")}
     cases = cases_of(mechanism, per_class, classes) if wanted else {}
     units = [unit for name in wanted for unit in _trial(mechanism, name, *wanted[name], cases, texts)]
@@ -99,7 +99,7 @@ def _trial(
         result = kernel(case.q, case.v, case.tau, threads=1)
         outcomes, answer, status = outcomes_of(case, method, result)
         counts = unit.counts[kind] = dict.fromkeys(COUNTS, 0)
-        easy = case.truth.decidable & case.truth.feasible & (case.truth.condition < EASY)
+        easy = case.truth.decidable & case.truth.feasible & (np.maximum(case.truth.condition, case.truth.kkt) < EASY)
         told = outcomes == Outcome.TOLD
         counts |= {"tried": len(outcomes), "right": int(np.sum(outcomes == Outcome.RIGHT)), "told": int(told.sum())}
         counts |= {"needless": int(np.sum(told & easy)), "stopped": int(np.sum(status == STOPPED))}
@@ -176,7 +176,7 @@ def text_agrees(
         unit.raised = _words(error)
         return None
     truth = case.truth
-    vague = truth.condition[index] * EPS * 1e3
+    vague = np.fmax(truth.condition[index], truth.kkt[index]) * EPS * 1e2
     if not truth.decidable[index] or not vague < 1e-6:
         return None
     ok = bool(np.asarray(result.status) == 0) if method != "aba" else bool(np.isfinite(result.qdd).all())

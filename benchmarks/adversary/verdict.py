@@ -1,5 +1,5 @@
 """Whether answers are right. Double precision decides most states; the others are decided in extended precision, with
-a tolerance that follows from problems whose data were changed by rounding.
+a tolerance that follows from problems whose data were changed by rounding, and from the condition of the equations.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _right(case: Case, answer: Answer, seen_from_a: bool) -> Array:
     error = relative_error(answer.qdd, truth.qdd, truth.free)
     balance = _balance(e, answer, case.tau, truth.force)
     good = truth.decidable & truth.feasible & (error <= TOLERANCE) & (balance <= TOLERANCE)
-    sure = truth.decidable & (truth.condition * EPS * 100 < TOLERANCE)
+    sure = truth.decidable & (np.maximum(truth.condition, truth.kkt) * EPS * 100 < TOLERANCE)
     doubtful = np.flatnonzero(~good & ~sure)
     for at in range(0, len(doubtful), CHUNK):
         few = doubtful[at : at + CHUNK]
@@ -131,7 +131,7 @@ def _right_extended(case: Case, answer: Answer, seen_from_a: bool) -> Array:
         for _ in range(DRAWS):
             other, tau2 = _perturbed(case, rng, seen_from_a)
             moved = np.fmax(moved, relative_error(oracle.solve_extended(other, tau2, ranks)[0], qdd, free))
-        tolerance = np.maximum(TOLERANCE, SAFETY * moved)
+        tolerance = np.maximum(TOLERANCE, SAFETY * np.maximum(moved, EPS * case.truth.kkt))
         wide_answer = answer._replace(qdd=answer.qdd.astype(wide))
         met = oracle.relative_residual(e, wide_answer.qdd, free) <= TOLERANCE
         forces = np.zeros_like(e.k) if answer.forces is None else answer.forces.astype(wide)
