@@ -114,7 +114,7 @@ def relative_residual(e: Equations, qdd: Array, free: Array) -> Array:
         terms = e.k_size + np.abs(e.k) + apply(np.abs(e.J), np.abs(qdd) + np.abs(free))
         terms = terms + UNSEEN * e.J_size * size_of(qdd, free)[:, None]
         off = np.abs(apply(e.J, qdd) - e.k)
-        return np.where(off > 0, off / np.where(terms > 0, terms, 1), 0).max(axis=1)
+        return np.where(off == 0, 0, off / np.where(terms > 0, terms, 1)).max(axis=1)
 
 
 def momentum_residual(e: Equations, qdd: Array, force: Array, tau: Array, allowed: Array) -> Array:
@@ -123,7 +123,7 @@ def momentum_residual(e: Equations, qdd: Array, force: Array, tau: Array, allowe
         Jt = np.swapaxes(e.J, 1, 2)
         off = np.abs(apply(e.M, qdd) + e.c - tau - apply(Jt, force))
         terms = apply(np.abs(e.M), np.abs(qdd)) + e.c_size + np.abs(tau) + apply(np.abs(Jt), np.abs(allowed))
-        return np.where(off > 0, off / np.where(terms > 0, terms, 1), 0).max(axis=1)
+        return np.where(off == 0, 0, off / np.where(terms > 0, terms, 1)).max(axis=1)
 
 
 def _norm(x: Array) -> Array:

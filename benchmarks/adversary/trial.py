@@ -176,7 +176,7 @@ def text_agrees(
         unit.raised = _words(error)
         return None
     truth = case.truth
-    vague = np.fmax(truth.condition[index], truth.kkt[index]) * EPS * 1e2
+    vague = np.maximum(truth.condition[index], truth.kkt[index]) * EPS * 1e2
     if not truth.decidable[index] or not vague < 1e-6:
         return None
     ok = bool(np.asarray(result.status) == 0) if method != "aba" else bool(np.isfinite(result.qdd).all())

@@ -184,6 +184,17 @@ def test_numbers_that_do_not_matter_may_be_anything():
     assert judge(case, answer).tolist() == [Outcome.RIGHT, Outcome.WRONG]
 
 
+def test_what_overflows_in_double_is_decided_in_extended_precision():
+    """At 1e160 the squares of velocities are no doubles: ok is wrong whatever the numbers; at 1e100 they are."""
+    model = arm().without_constraints()
+    q, v = random_state(model, 0, 4)
+    for size, expected in ((1e160, Outcome.WRONG), (1e100, Outcome.RIGHT)):
+        case = case_of(model, q, size * v, np.zeros_like(v))
+        with np.errstate(all="ignore"):
+            qdd = np.nan_to_num(sarrus.aba(model, q, size * v, np.zeros_like(v)), posinf=0.0, neginf=0.0)
+        assert (judge(case, Answer(qdd, None, np.ones(4, bool), np.ones(4, bool))) == expected).all()
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_truth_is_pinocchios(seed):
     pin = pytest.importorskip("pinocchio")
