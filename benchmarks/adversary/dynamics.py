@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -29,25 +29,19 @@ def run(
     resume    a file of finished units; it is read first and added to
     """
     found = Tally(counts.read(resume) if resume else [])
-    known: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for unit in found.units:
-        known[unit.family, unit.seed].add(unit.method)
+    known = {(unit.family, unit.seed) for unit in found.units}
     task = progress.add_task("dynamics", total=states) if progress else None
     tried = found.total["tried"]
-
-    def take(units: list[Unit]) -> int:
-        found.units.extend(units)
-        if resume:
-            counts.append(resume, units)
-        return sum(x["tried"] for unit in units for x in unit.counts.values())
-
     arguments = (
-        (family, number, per_class, texts, tuple(known[family, number]), methods)
+        (family, number, per_class, texts, methods)
         for family, number in _turns(families, seed)
         if (family, number) not in known
     )
-    for units in _results(arguments, jobs):
-        tried += take(units)
+    for units in _results(arguments, jobs) if tried < states else ():
+        found.units.extend(units)
+        if resume:
+            counts.append(resume, units)
+        tried += sum(x["tried"] for unit in units for x in unit.counts.values())
         if progress:
             progress.update(task, completed=min(tried, states))
         if tried >= states:
@@ -65,16 +59,35 @@ def _turns(families: Sequence[str], seed: int) -> Iterator[tuple[str, int]]:
 
 def _results(arguments: Iterator[tuple], jobs: int) -> Iterator[list[Unit]]:
     if jobs <= 1:
-        for each in arguments:
-            yield attack(*each)
+        yield from (attack(*each) for each in arguments)
         return
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = {pool.submit(attack, *next(arguments)) for _ in range(2 * jobs)}
+    while True:
+        doing: dict[Future, tuple] = {}
+        with _pool(jobs) as pool:
+            try:
+                while True:
+                    while len(doing) < 2 * jobs:
+                        each = next(arguments)
+                        doing[pool.submit(attack, *each)] = each
+                    for future in wait(doing, return_when=FIRST_COMPLETED).done:
+                        units = future.result()
+                        del doing[future]
+                        yield units
+            except BrokenProcessPool:  # one of those under way, each of which is now tried alone
+                pass
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+        yield from (_alone(each) for each in doing.values())
+
+
+def _alone(arguments: tuple) -> list[Unit]:
+    """In a process of its own, whose death is a finding."""
+    with _pool(1) as pool:
         try:
-            while waiting:
-                finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    waiting.add(pool.submit(attack, *next(arguments)))
-                    yield future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            return pool.submit(attack, *arguments).result()
+        except BrokenProcessPool:
+            return [Unit(*arguments[:2], "some method", raised="the process died")]
+
+
+def _pool(jobs: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))

@@ -21,7 +21,7 @@ from sarrus.model.model import Model
 
 SOFT = ("pv_soft", "ltl_soft")  # they solve another problem
 STIFF = ("lcaba", "constrained_aba")
-STOPPED = 3  # status: max_iterations
+STOPPED = int(getattr(getattr(sarrus, "Status", None), "MAX_ITERATIONS", 3))  # status: max_iterations
 EASY = 1e8  # condition up to which a feasible state is one that a method should do
 SAME = 1e-8  # text and kernel, relative: penalties of 1e6 cost lcaba that many digits
 
@@ -52,10 +52,10 @@ def cases_of(mechanism: Mechanism, per_class: int, classes: Collection[str] = tu
 
 
 def attack(
-    family: str, seed: int, per_class: int, texts: int = 2, done: Collection[str] = (),
+    family: str, seed: int, per_class: int, texts: int = 2,
     only: Collection[str] | None = None, classes: Collection[str] = tuple(CLASSES),
 ) -> list[Unit]:  # fmt: skip
-    """Units of one mechanism, one per method but those that are `done`."""
+    """Units of one mechanism, one per method (of `only` these)."""
     try:
         mechanism = make(family, seed)
     except SarrusError as error:
@@ -64,7 +64,7 @@ def attack(
         return [Unit(family, seed, "embed", raised=_words(error))]
     if mechanism is None:
         return [Unit(family, seed, "none", refused="there is no such mechanism here")]
-    wanted = {n: m for n, m in methods().items() if n not in done and (only is None or n in only)}
+    wanted = {n: m for n, m in methods().items() if only is None or n in only}
     if seed % 5 != 4:
         wanted = {n: m for n, m in wanted.items() if not n.endswith(" stiff")}
     cases = cases_of(mechanism, per_class, classes) if wanted else {}
