@@ -17,7 +17,6 @@ import numpy as np
 from sarrus.algorithms import registry
 from sarrus.codegen import interpret
 from sarrus.codegen.parameters import symbols_of
-from sarrus.codegen.tape import Tape
 from sarrus.codegen.trace import trace
 from sarrus.errors import StateError
 from sarrus.model.model import Model
@@ -52,8 +51,8 @@ def eager(function: Callable[P, R]) -> Callable[P, R]:
             return _batched(model, entry, arrays, batch, options)
         if entry.structural:  # on numbers, the text would take a zero of this state for one of the robot
             one = {name: array[None] for name, array in arrays.items()}
-            return _plain(_first(_batched(model, entry, one, 1, options)))
-        return _plain(entry.function(model, **arrays, **options))
+            return _plain(entry, _first(_batched(model, entry, one, 1, options)))
+        return _plain(entry, entry.function(model, **arrays, **options))
 
     return call
 
@@ -94,7 +93,8 @@ def _batched(
         for output, columns in zip(outputs, values, strict=True):
             for k, column in enumerate(columns):
                 output[start:stop, k] = column
-    return _result(entry, [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)], tape)
+    shaped = [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)]
+    return _result(entry, registry.with_whole_numbers(entry.whole_numbers, shaped))
 
 
 def _symbolic(model: Model, entry: registry.Algorithm, given: dict[str, Any], options: dict[str, Any]) -> Any:
@@ -116,7 +116,7 @@ def _symbolic(model: Model, entry: registry.Algorithm, given: dict[str, Any], op
         inputs.append([tall[k] for k in range(port.size)])
     values = interpret.run(tape, inputs, symbolic=True)
     shaped = [_casadi_matrix(x, port.shape) for x, port in zip(values, tape.outputs, strict=True)]
-    return _result(entry, shaped, tape)
+    return _result(entry, shaped)
 
 
 def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
@@ -129,10 +129,8 @@ def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
     return ca.reshape(flat, shape[1], shape[0]).T if len(shape) == 2 else flat
 
 
-def _result(entry: registry.Algorithm, values: list[Any], tape: Tape) -> Any:
-    if entry.outputs is not None:
-        return values[0]
-    return entry.result_type(**{port.name: x for port, x in zip(tape.outputs, values, strict=True)})
+def _result(entry: registry.Algorithm, values: list[Any]) -> Any:
+    return values[0] if entry.outputs is not None else entry.result_type(*values)
 
 
 def _first(result: Any) -> Any:
@@ -140,8 +138,9 @@ def _first(result: Any) -> Any:
     return type(result)(*(x[0] for x in result)) if isinstance(result, tuple) else result[0]
 
 
-def _plain(result: Any) -> Any:
-    """NumPy scalars of 0-d results as floats."""
-    if isinstance(result, tuple):
-        return type(result)(*(_plain(x) for x in result))  # type: ignore[call-arg]
-    return float(result) if np.ndim(result) == 0 else result
+def _plain(entry: registry.Algorithm, result: Any) -> Any:
+    """Scalars of 0-d results, whole numbers where they are some."""
+    if not isinstance(result, tuple):
+        return float(result) if np.ndim(result) == 0 else result
+    values = [float(x) if np.ndim(x) == 0 else x for x in result]
+    return type(result)(*registry.with_whole_numbers(entry.whole_numbers, values))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
+
+import numpy as np
 
 from sarrus.errors import IllPosedError, StateError, UnsupportedError, unknown_name
 from sarrus.model.independent import independent_positions
@@ -26,6 +28,20 @@ _SHAPES: dict[str, Callable[[Model], tuple[int, ...]]] = {
     "ydd": lambda model: (model.ny,),
     "tau_y": lambda model: (model.ny,),
 }
+
+
+_WHOLE = ("status", "iterations", "fallback")  # outputs that are whole numbers
+
+
+def with_whole_numbers(which: tuple[int, ...], values: Sequence[Any]) -> list[Any]:
+    """The values of some outputs as integers, of one state or of many (a status is a `sarrus.Status`)."""
+    out = list(values)
+    for k in which:
+        if np.ndim(out[k]):
+            out[k] = out[k].astype(np.int32)
+        else:
+            out[k] = int(out[k])
+    return out
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,13 @@ class Algorithm:
     def result_type(self) -> type:
         """The NamedTuple that the function returns (for algorithms with several outputs)."""
         return get_type_hints(self.function)["return"]
+
+    @property
+    def whole_numbers(self) -> tuple[int, ...]:
+        """Which of the outputs are statuses and counts."""
+        if self.outputs is not None:
+            return ()
+        return tuple(k for k, name in enumerate(self.result_type._fields) if name in _WHOLE)  # type: ignore[attr-defined]
 
     @property
     def summary(self) -> str:

@@ -31,7 +31,7 @@ def proved(rows: list[Rows], residuals: list[Array], a: list[Array], growth: Sca
     """The status of accelerations `a` that leave these residuals."""
     off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
     growth = 1.0 + growth  # of pivots that are all infinite it is zero
-    balanced = choose(growth, _GROWTH / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
+    balanced = choose(growth, within(_GROWTH, 1e3) / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
     unmet = choose(off, scale, Status.NOT_DETERMINED, Status.CONSTRAINTS_NOT_MET)
     return choose(off * root(growth), scale, balanced, unmet)
 
@@ -40,7 +40,9 @@ def if_determined(status: Scalar, model: Model, pivots: dict[int, Array]) -> Sca
     """The status, unless a joint moves no inertia at this state. pivots: d_inv of the joints' D, by node."""
     light = {} if model.embedding is not None else light_joints(model)
     shares = [w * d for i, usual in light.items() for w, d in zip(usual, pivots[i], strict=True)]
-    return choose(sum(shares, 0.0), _GROWTH / epsilon(), status, Status.NOT_DETERMINED) if shares else status
+    return (
+        choose(sum(shares, 0.0), within(_GROWTH, 1e3) / epsilon(), status, Status.NOT_DETERMINED) if shares else status
+    )
 
 
 def if_finite(status: Scalar, *arrays: Array) -> Scalar:

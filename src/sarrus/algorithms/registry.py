@@ -12,10 +12,10 @@ from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
-from sarrus.algorithms.entry import Algorithm, Input, ports_of
+from sarrus.algorithms.entry import Algorithm, Input, ports_of, with_whole_numbers
 from sarrus.errors import unknown_name
 
-__all__ = ["Algorithm", "Input", "algorithm", "algorithms", "entry_of", "find"]
+__all__ = ["Algorithm", "Input", "algorithm", "algorithms", "entry_of", "find", "with_whole_numbers"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

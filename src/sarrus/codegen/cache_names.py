@@ -40,9 +40,9 @@ def described(value: Any) -> str | None:
 @functools.cache
 def _hash_of_sources(*rooms: str) -> str:
     h = hashlib.sha256()
-    for room in rooms:
-        for path in sorted((Path(__file__).parents[1] / room).glob("*.py")):
-            h.update(path.read_bytes())
+    package = Path(__file__).parents[1]
+    for path in (package / "status.py", *(path for room in rooms for path in sorted((package / room).glob("*.py")))):
+        h.update(path.read_bytes())
     return h.hexdigest()
 
 

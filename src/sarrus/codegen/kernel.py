@@ -25,8 +25,9 @@ from sarrus.codegen.trace import trace
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.arguments import empty, whole_number
 from sarrus.model.model import Model
+from sarrus.spatial.precision import precision
+from sarrus.status import Status
 
-STATUS = ("ok", "input not finite", "result not finite")
 _THREAD_GRAIN = 2_000_000  # operations that are worth handing to another thread
 
 
@@ -66,7 +67,8 @@ def compile(  # the name users expect; the builtin is not used here
     kind = _dtype(dtype)
     what = described((entry.name, names, sorted(options.items())))
     if not cache or not model.is_numeric or parameters or what is None:
-        tape = trace(model, entry, inputs=names, parameters=parameters, **options)
+        with precision(kind):
+            tape = trace(model, entry, inputs=names, parameters=parameters, **options)
         return Kernel(method, model.name, build_native(tape, kind.name, lanes, cache))
     # Named by the model, so that a process that finds the kernel need not trace it again.
     lane = lane_of(kind.name, lanes)
@@ -75,7 +77,8 @@ def compile(  # the name users expect; the builtin is not used here
     key = model_key(model.digest, what, f"{kind.name} {lane.count}", *room)
     native = _load(key, lane)
     if native is None:
-        tape = trace(model, entry, inputs=names, **options)
+        with precision(kind):
+            tape = trace(model, entry, inputs=names, **options)
         native = build_native(tape, kind.name, lane.count, cache=False)
         _save(key, native)
     return Kernel(method, model.name, native, key)
@@ -139,6 +142,7 @@ class Kernel:
         self.dtype = native.dtype
         self._key = key
         self._result = None if entry.outputs is not None else entry.result_type
+        self._whole = entry.whole_numbers
         self._fast = native.call_new
         self._shapes = [port.shape for port in self.tape.inputs]
         self._output_shapes = [port.shape for port in self.tape.outputs]
@@ -178,7 +182,7 @@ class Kernel:
         if out is None and threads is None and not named and not return_status:
             result = self._fast(*arrays)  # None: not exactly one state of the right type
             if result is not None:
-                return result if self._result is None else self._result(*self._unpacked(result))
+                return self._wrapped(self._unpacked(result), None)
         held: list[Any] = []
         batch = None if named or return_status else self._plain_batch(arrays, held)
         if batch is None:
@@ -195,7 +199,9 @@ class Kernel:
         """What is returned: the very arrays that were given to write into, if some were."""
         if out is not None:
             outputs = out if isinstance(out, (tuple, list)) else (out,)
-        return outputs[0] if self._result is None else self._result(*outputs)
+        if self._result is None:
+            return outputs[0]
+        return self._result(*(registry.with_whole_numbers(self._whole, outputs) if out is None else outputs))
 
     def _plain_batch(self, arrays: tuple[Any, ...], held: list[Any]) -> int | None:
         """How many states these are (perhaps 0), if nothing about them needs to be changed or explained; else None.
@@ -245,7 +251,8 @@ class Kernel:
         result = self._wrapped(outputs, out)
         if bad_inputs is None:
             return result
-        status = np.where(bad_inputs, 1, 2 * _not_finite(self.tape.outputs, outputs, batch)).astype(np.int8)
+        bad_outputs = np.where(_not_finite(self.tape.outputs, outputs, batch), Status.NOT_FINITE, Status.OK)
+        status = np.where(bad_inputs, Status.INPUT_NOT_FINITE, bad_outputs).astype(np.int8)
         return result, int(status[0]) if single else status
 
     def _named(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
