@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,6 +22,7 @@ from benchmarks.adversary.tally import Tally
 
 def main() -> int:
     arguments = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that worker processes are ended, too
     console = Console(width=None if sys.stdout.isatty() else 170)
     if arguments.reproduce:
         family, seed, method = arguments.reproduce
