@@ -15,7 +15,7 @@ from sarrus.algorithms.proximal import joined
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl_condition, ldl_semidefinite
+from sarrus.spatial.linear_algebra import Ldl, ldl_condition, ldl_semidefinite
 
 
 @algorithm(
@@ -49,13 +49,17 @@ def bbo(
     tree, rows = problem.tree, problem.rows
     none = np.zeros(m, dtype=dtype)
     roots = loop_roots(tree, rows)
-    e = eliminate(tree, problem.passages, problem.H, rows, problem.spans, roots, none, ldl_semidefinite)
+    typical = typical_mobilities(model)
+
+    def factorize(L: Array, R: list[int]) -> Ldl:
+        return ldl_semidefinite(L, typical[R])
+
+    e = eliminate(tree, problem.passages, problem.H, rows, problem.spans, roots, none, factorize)
     l = np.concatenate([-r.k for r in problem.rows]) if m else np.zeros(0)
     loads = inward(e, [*nodes], Loads(dict(enumerate(problem.forces)), l.astype(dtype), {}, {}), problem.tau)
     lam = at_world(e, loads, none)
     a: dict[int, Array] = {}
     qdd = outward(e, [*nodes], loads, lam, a)
-    typical = typical_mobilities(model)
     growth = sum((ldl_condition(closed.factor, typical[closed.R]) for closed in e.closed.values()), 0.0)
     forces = [lam[span] for span in problem.spans]
     found = result(

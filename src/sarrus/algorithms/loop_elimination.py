@@ -24,7 +24,7 @@ from sarrus.algorithms.rows import Rows
 from sarrus.model.model import WORLD
 from sarrus.model.topology import AbstractNode, AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.linear_algebra import Ldl, ldl_forward, ldl_solve, symmetric_product
+from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve, symmetric_product
 from sarrus.spatial.stages import stage
 
 
@@ -70,12 +70,13 @@ def eliminate(
     spans: list[slice],
     roots: list[int],
     damping: Array,
-    factorize: Callable[[Array], Ldl],
+    factorize: Callable[[Array, list[int]], Ldl],
 ) -> Elimination:
     """H, K and L from the leaves to the world.
 
     roots    per constraint, where its multipliers are eliminated (`loop_roots.py`)
     damping  (m,) L's initial diagonal: 1 / mu
+    factorize  L_RR of the rows with these numbers
     """
     m, n = len(damping), len(tree.nodes)
     H = list(inertias)
@@ -121,17 +122,22 @@ def eliminate(
     return Elimination(parts, closed, inner, [i for i in range(n) if i not in inner])
 
 
+def damped(L: Array, R: list[int]) -> Ldl:
+    """L_RR with 1 / mu on its diagonal, which is positive definite."""
+    return ldl(L)
+
+
 def _add(target: dict[int, Array], rows: Iterable[tuple[int, Array]]) -> None:
     for x, row in rows:
         target[x] = target[x] + row if x in target else row
 
 
 def _close(
-    R: list[int], H: Array, K: dict[int, Array], L: Array, factorize: Callable[[Array], Ldl]
+    R: list[int], H: Array, K: dict[int, Array], L: Array, factorize: Callable[[Array, list[int]], Ldl]
 ) -> tuple[Closed, Array, dict[int, Array]]:
     """Eliminate the multipliers of rows R at a node; L_UU is updated in place."""
     U = sorted(x for x in K if x not in R)
-    factor = factorize(L[np.ix_(R, R)])
+    factor = factorize(L[np.ix_(R, R)], R)
     YK = ldl_forward(factor, np.stack([K.get(x, np.zeros(len(H))) for x in R]))
     YU = ldl_forward(factor, L[np.ix_(R, U)])
     dYK, dYU = (YK.T * factor.d_inv).T, (YU.T * factor.d_inv).T

@@ -16,6 +16,7 @@ from sarrus.algorithms.joint_space import (
     solve_forward,
     solve_transposed,
 )
+from sarrus.algorithms.penalty import typical_mobilities
 from sarrus.algorithms.problem import Problem, pose_problem
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
@@ -67,8 +68,9 @@ def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array]
                 for i, w in enumerate(np.concatenate(weights)):
                     A[i, i] = A[i, i] + 1.0 / w
             b = Y @ (factor.d_inv * z) - np.concatenate([r.k for r in rows])
-            Lambda = ldl_semidefinite(A)
-            growth = ldl_condition(Lambda, A.diagonal())
+            typical = typical_mobilities(problem.model)
+            Lambda = ldl_semidefinite(A, typical)
+            growth = ldl_condition(Lambda, typical)
             lam = ldl_solve(Lambda, b)
             z = z - Y.T @ lam
     with stage("acceleration"):

@@ -56,9 +56,9 @@ def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
     usual = min(_DUAL, _DUAL_LOSS / epsilon()) if dual else min(_PRIMAL, _PRIMAL_LOSS / epsilon())
     if mu is None:
         return Penalty([usual / w for w in mobilities(model)], usual, dual)
-    given = float(mu)
-    if not (0.0 < given < float("inf")):
+    if isinstance(mu, bool) or not isinstance(mu, (int, float, np.number)) or not 0.0 < mu < float("inf"):
         raise UnsupportedError(f"mu is {mu!r}: expected a positive, finite number (large is stiff), or None")
+    given = float(mu)
     weights = [np.full(c.size, given) for c in model.active_constraints]
     mobile = [float(w.max(initial=0.0)) for w in mobilities(model)] if model.is_numeric else []
     return Penalty(weights, given * max(mobile) if mobile else usual, dual)

@@ -32,8 +32,7 @@ def proved(rows: list[Rows], residuals: list[Array], a: list[Array], growth: Sca
     off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
     growth = 1.0 + growth  # of pivots that are all infinite it is zero
     balanced = choose(growth, within(_GROWTH, 1e3) / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
-    unmet = choose(off, scale, Status.NOT_DETERMINED, Status.CONSTRAINTS_NOT_MET)
-    return choose(off * root(growth), scale, balanced, unmet)
+    return choose(off * root(growth), scale, balanced, Status.CONSTRAINTS_NOT_MET)
 
 
 def if_determined(status: Scalar, model: Model, pivots: dict[int, Array]) -> Scalar:

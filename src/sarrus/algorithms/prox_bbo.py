@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result_with_status
-from sarrus.algorithms.loop_elimination import eliminate
+from sarrus.algorithms.loop_elimination import damped, eliminate
 from sarrus.algorithms.loop_roots import early_roots
 from sarrus.algorithms.loop_sweeps import Loads, at_world, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
@@ -15,7 +15,6 @@ from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, confirm
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl
 from sarrus.spatial.stages import stage
 
 
@@ -54,7 +53,7 @@ def prox_bbo(
     # Algorithm 4: inward, and outward as far as the loops' roots.
     tree, rows = problem.tree, problem.rows
     damping = np.asarray(1.0 / weights, dtype=dtype)
-    e = eliminate(tree, problem.passages, problem.H, rows, problem.spans, early_roots(tree, rows), damping, ldl)
+    e = eliminate(tree, problem.passages, problem.H, rows, problem.spans, early_roots(tree, rows), damping, damped)
     desired = joined([r.k for r in problem.rows])
     start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})  # eq. (42c)
     beyond = inward(e, e.outer, start, problem.tau)

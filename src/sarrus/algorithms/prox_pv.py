@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult, result_with_status
-from sarrus.algorithms.loop_elimination import eliminate
+from sarrus.algorithms.loop_elimination import damped, eliminate
 from sarrus.algorithms.loop_sweeps import Loads, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
 from sarrus.algorithms.problem import pose_problem
@@ -14,7 +14,7 @@ from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, confirmed, iterat
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import WORLD, Model
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl, ldl_solve
+from sarrus.spatial.linear_algebra import ldl_solve
 
 
 @algorithm(
@@ -48,7 +48,7 @@ def prox_pv(
     desired = joined([r.k for r in problem.rows])
     nodes, dtype = list(range(len(problem.tree.nodes))), np.result_type(q, tau)
     roots, damping = [WORLD] * len(problem.rows), (1.0 / weights).astype(dtype)
-    e = eliminate(problem.tree, problem.passages, problem.H, problem.rows, problem.spans, roots, damping, ldl)
+    e = eliminate(problem.tree, problem.passages, problem.H, problem.rows, problem.spans, roots, damping, damped)
     start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})
     loads = inward(e, nodes, start, problem.tau)
     lam = lam0

@@ -70,7 +70,7 @@ def pv(
         rows = index[i]
         if node.parent < 0 and rows and _groups(i, problem) > 1:
             with stage("multipliers"):
-                factor = ldl_semidefinite(L[np.ix_(rows, rows)])
+                factor = ldl_semidefinite(L[np.ix_(rows, rows)], typical[rows])
                 H[i] = H[i] + ldl_congruence(factor, K[i])  # eq. (49)
                 f[i] = f[i] - K[i].T @ ldl_solve(factor, l[rows])
                 early[i] = (rows, factor)
@@ -95,9 +95,9 @@ def pv(
                     K[node.parent] = np.concatenate([K[node.parent], p.apply_T(carried)])
                     index[node.parent] += rows
                 else:
-                    factor = ldl_semidefinite(L[np.ix_(rows, rows)])
+                    factor = ldl_semidefinite(L[np.ix_(rows, rows)], typical[rows])
                     lam[rows] = ldl_solve(factor, l[rows])  # eq. (47)
-                    growth = growth + ldl_condition(factor, L.diagonal()[rows])
+                    growth = growth + ldl_condition(factor, typical[rows])
     # The roots that were eliminated early need their acceleration first: eq. (46).
     for i, (rows, factor) in early.items():
         with stage("multipliers"):

@@ -79,7 +79,9 @@ def pv_early(
             parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], problem.tau[node.v])
         if len(K[i]):
             with stage("constraints"):
-                done[i], K_left, l_left, Ha, fa = _eliminate(node.parent < 0, p, K[i], l[i], parts[i], Ha, fa)
+                done[i], K_left, l_left, Ha, fa = _eliminate(
+                    node.parent < 0, p, K[i], l[i], parts[i], Ha, fa, mobility[i]
+                )
                 growth = growth + mobility[i] * sum(done[i].Sigma.d_inv, 0.0)
             if node.parent >= 0 and len(K_left):
                 K[node.parent] = np.concatenate([K[node.parent], p.apply_T(K_left)])
@@ -119,17 +121,20 @@ def pv_early(
 
 
 def _eliminate(
-    at_root: bool, p: Passage, K: Array, l: Array, part: Articulated, Ha: Array, fa: Array
+    at_root: bool, p: Passage, K: Array, l: Array, part: Articulated, Ha: Array, fa: Array, usual: float
 ) -> tuple[Eliminated, Array, Array, Array, Array]:
-    """Resolve as many multipliers as the joint has freedoms; at a root, all that are left."""
+    """Resolve as many multipliers as the joint has freedoms; at a root, all that are left.
+
+    usual: the mobility that is typical of such rows
+    """
     ks = K @ p.S  # (m, n)
     K, l = p.beyond(K, ks @ part.UD.T, None, part.kept), l + ks @ ldl_solve(part.D, part.u)  # eqs (42c), (42d)
     if at_root:
-        whole = Eliminated(ks, Reflections(()), K, l, ldl_semidefinite(ldl_congruence(part.D, ks.T)))
-        return whole, K[:0], l[:0], Ha, fa
+        Sigma = ldl_semidefinite(ldl_congruence(part.D, ks.T), np.full(len(ks), usual))
+        return Eliminated(ks, Reflections(()), K, l, Sigma), K[:0], l[:0], Ha, fa
     Q, ks_turned, r = triangularize(ks)
     K, l = Q.apply(K), Q.apply(l)
-    Sigma = ldl_semidefinite(ldl_congruence(part.D, ks_turned[:r].T))
+    Sigma = ldl_semidefinite(ldl_congruence(part.D, ks_turned[:r].T), np.full(r, usual))
     Ha = Ha + ldl_congruence(Sigma, K[:r])  # eq. (63)
     fa = fa - K[:r].T @ ldl_solve(Sigma, l[:r])
     return Eliminated(ks, Q, K[:r], l[:r], Sigma), K[r:], l[r:], Ha, fa

@@ -36,20 +36,22 @@ def ldl(A: Array) -> Ldl:
     return Ldl(L, d_inv)
 
 
-def ldl_semidefinite(A: Array) -> Ldl:
+def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
     """Factor a symmetric positive semidefinite matrix; a row that depends on those before it gets pivot infinity.
 
-    `ldl_solve` then returns one of the solutions of a consistent system, and finite numbers otherwise. A row that is
-    zero but for rounding, whose diagonal element is that rounding squared, is compared with the others.
+    `ldl_solve` then returns one of the solutions of a consistent system, and finite numbers otherwise. The diagonal
+    element of a row that is zero but for rounding is that rounding squared: it is compared with what is usual, or
+    with the whole diagonal.
     """
     n = len(A)
-    nothing = (_NOTHING * epsilon() ** 2) * sum((A[j, j] for j in range(n)), 0.0)
+    usual = np.full(n, sum((A[j, j] for j in range(n)), 0.0)) if usual is None else usual
     L = np.eye(n).astype(A.dtype)
     W = np.zeros((n, n), dtype=A.dtype)
     d_inv = np.empty(n, dtype=A.dtype)
     for j in range(n):
         d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
-        dependent = (_DEPENDENT * epsilon()) * A[j, j] + nothing  # what is left of the diagonal is rounding
+        # what is left of the diagonal is rounding
+        dependent = (_DEPENDENT * epsilon()) * A[j, j] + (_NOTHING * epsilon() ** 2) * usual[j]
         d_inv[j] = choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
         for i in range(j + 1, n):
             W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
