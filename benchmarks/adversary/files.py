@@ -288,6 +288,7 @@ def main() -> int:
         return 0
     if options.show is not None:
         judge = Judge(options.seed, kinds)
+        os.chdir(judge.folder)
         mutant = judge.mutant(options.show)
         print(mutant.content)
         print(mutant.kind, mutant.how, *judge.judge(mutant), sep=" | ")

@@ -91,11 +91,13 @@ def mutate_npz(arrays: dict[str, np.ndarray], random: Random) -> Mutant:
         arrays.pop(random.choice(list(arrays)))
         names.append("drop")
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
+    packing = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(out, "w") as archive:
         for name, x in arrays.items():
             content = io.BytesIO()
             np.save(content, x, allow_pickle=True)
-            archive.writestr(f"{name}.npy", content.getvalue())
+            member = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))  # not now: a mutant is always the same
+            archive.writestr(member, content.getvalue(), packing)
     data = bytearray(out.getvalue())
     if random.random() < 0.4:
         names.append("bytes")

@@ -86,6 +86,12 @@ def test_damaged_bytes_are_noticed_or_harmless(tmp_path):
         assert found.time.tolist() == [0.0, 1.0, 2.0]
 
 
+def test_an_archive_after_something_else(tmp_path):
+    file = tmp_path / "a.npz"
+    file.write_bytes(b"x" + written(tmp_path / "b.npz").read_bytes())
+    refused(file, "does not begin as an archive")
+
+
 @pytest.mark.parametrize("shape", ["(3, 100000000000)", "(-1, 2)", "(1000000, 1000000)"])
 def test_a_shape_that_is_not_there(tmp_path, shape):
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"

@@ -103,6 +103,9 @@ def save_npz(file: Path, model: Model, settings: dict[str, Any], time: Array, ar
 def load_npz(file: Path) -> tuple[Any, Array, dict[str, Array]]:
     """What a file says about itself, its times and its arrays. Nothing is unpacked that is larger than it can be."""
     with reading(file), zipfile.ZipFile(file) as archive:
+        with file.open("rb") as raw:
+            if raw.read(2) != b"PK":  # an archive may follow anything; a trajectory does not
+                raise StateError(f"{file}: damaged: it does not begin as an archive does")
         names = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(names) < len(archive.infolist()):
             raise StateError(f"{file}: damaged: it has an array twice")
