@@ -41,7 +41,7 @@ def described(value: Any) -> str | None:
 def _hash_of_sources(*rooms: str) -> str:
     h = hashlib.sha256()
     for room in rooms:
-        for path in sorted((Path(__file__).parents[1] / room).glob("*.py")):
+        for path in sorted((Path(__file__).parents[1] / room).rglob("*.py")):
             h.update(path.read_bytes())
     return h.hexdigest()
 
