@@ -55,7 +55,7 @@ class MissingDependencyError(SarrusError, ImportError):
 
 
 class CacheWarning(UserWarning):
-    """A cached kernel could not be used; it was compiled again."""
+    """A cached kernel could not be used and was compiled again, or kernels are not kept on disk; and why."""
 
 
 class RankWarning(UserWarning):

@@ -346,6 +346,21 @@ class TestNames:
         assert cache_names.described({"function": test_sealed_garbage}) is None
         assert cache_names.described({"thing": object()}) is None
 
+    def test_an_algorithm_of_somebody_elses_is_named_by_what_it_does(self):
+        """Its text may change, and its name stay the same."""
+        from sarrus.algorithms.registry import Algorithm, Input
+
+        def kernel_that(scales: float):
+            def scaled(model, q):
+                return scales * q
+
+            entry = Algorithm("scaled", scaled, (Input("q", False),), "x", (), "O(n)", (), (), "tree")
+            return sarrus.compile(ONE, entry)
+
+        assert kernel_that(2.0)(np.array([1.5])) == 3.0
+        assert kernel_that(3.0)(np.array([1.5])) == 4.5
+        assert kernel_that(3.0).native.from_cache
+
 
 _CHILD = """
 import os, sys, warnings

@@ -161,7 +161,7 @@ def test_bad_arrays(function):
     q, v = sarrus.random_state(MODEL, rng=0)
     with pytest.raises(StateError, match=rf"q: expected shape \({MODEL.nq},\) or \(B, {MODEL.nq}\), got \(3,\)"):
         function(MODEL, q[:3], q)
-    with pytest.raises(StateError, match=r"q: expected shape .* could not convert"):
+    with pytest.raises(StateError, match=r"q: expected shape .*, got text"):
         function(MODEL, ["x"] * MODEL.nq, q)
     q_bad = q.copy()
     q_bad[2] = np.nan

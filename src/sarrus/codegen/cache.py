@@ -96,7 +96,7 @@ def load(name: str, read: Callable[[bytes], T]) -> T | None:
         except UntrustedError as why:
             directory.remove(file)
             words = f"the cached kernel {directory.path / file} is {why}; it is compiled again"
-            _tell(directory.path, f"kernel {why}", words)
+            _tell(directory.path, f"kernel {str(why).partition(':')[0]}", words)
             return None
         directory.touch(file)  # the last to go
         return result

@@ -41,7 +41,7 @@ def described(value: Any) -> str | None:
 def _hash_of_sources(*rooms: str) -> str:
     h = hashlib.sha256()
     package = Path(__file__).parents[1]
-    for path in (package / "status.py", *(path for room in rooms for path in sorted((package / room).glob("*.py")))):
+    for path in (package / "status.py", *(path for room in rooms for path in sorted((package / room).rglob("*.py")))):
         h.update(path.read_bytes())
     return h.hexdigest()
 

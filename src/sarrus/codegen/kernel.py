@@ -66,14 +66,15 @@ def compile(  # the name users expect; the builtin is not used here
         names = (*names, "external_forces")
     kind = _dtype(dtype)
     what = described((entry.name, names, sorted(options.items())))
-    if not cache or not model.is_numeric or parameters or what is None:
+    module = entry.function.__module__
+    is_ours = module.startswith("sarrus.")  # the text of other algorithms is no part of a kernel's name
+    if not cache or not model.is_numeric or parameters or what is None or not is_ours:
         with precision(kind):
             tape = trace(model, entry, inputs=names, parameters=parameters, **options)
         return Kernel(method, model.name, build_native(tape, kind.name, lanes, cache))
     # Named by the model, so that a process that finds the kernel need not trace it again.
     lane = lane_of(kind.name, lanes)
-    module = entry.function.__module__
-    room = [x for x in module.split(".")[1:2] if module.startswith("sarrus.") and x != "algorithms"]
+    room = [x for x in module.split(".")[1:2] if x != "algorithms"]
     key = model_key(model.digest, what, f"{kind.name} {lane.count}", *room)
     native = _load(key, lane)
     if native is None:

@@ -36,7 +36,9 @@ def as_numbers(expected: str, value: Any) -> Array:
 
 
 def _kind_of(value: Any, array: Array) -> str:
-    return f"{type(value).__name__}" if array.ndim == 0 and array.dtype.kind == "O" else str(array.dtype)
+    if array.ndim == 0 and array.dtype.kind == "O":
+        return type(value).__name__
+    return {"U": "text", "S": "text", "M": "dates", "m": "durations"}.get(array.dtype.kind, str(array.dtype))
 
 
 def as_type(expected: str, array: Array, dtype: Any) -> Array:
