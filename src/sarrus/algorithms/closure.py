@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.algorithms.all_rows import between
 from sarrus.algorithms.center_of_mass_rows import center_error
-from sarrus.algorithms.closure_rows import closure_condition
+from sarrus.algorithms.closure_rows import VECTORS, closure_condition
 from sarrus.algorithms.conditions import Condition
 from sarrus.algorithms.coupling_rows import distance_condition, relation
 from sarrus.algorithms.forward_kinematics import frame_in_node, spatial_velocities, world_poses
@@ -16,7 +16,7 @@ from sarrus.algorithms.gap import Measure, gap_condition, link_gap
 from sarrus.algorithms.loop_jacobian import COINCIDENT
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.relative_motion import Relative, path_to_root
-from sarrus.algorithms.rows import motion_matrix
+from sarrus.algorithms.rows import motion_matrix, turned
 from sarrus.algorithms.sweeps import Motion, joint_kinematics, outward_motion
 from sarrus.errors import UnsupportedError
 from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LinkRows, LoopClosure
@@ -123,9 +123,9 @@ def _of_pair(constraint: LoopClosure | Distance, model: Model, at: _State, measu
         c = distance_condition(constraint, x) if isinstance(constraint, Distance) else measure.loop(constraint, x)
     as_one = measure.as_one and isinstance(constraint, LoopClosure) and constraint.joint in COINCIDENT
     J = _jacobian(model, at, [(x.a.node, c.K_a), (x.b.node, c.K_b)], as_one)
-    if isinstance(constraint, LoopClosure) and constraint.joint in ("weld", "connect", "spherical"):
-        spans = [slice(i, i + 3) for i in range(0, len(J), 3)]  # from the axes of node a into those of frame a
-        return tuple(np.concatenate([x.a.axes.T @ part[s] for s in spans]) for part in (c.error, J))  # type: ignore[return-value]
+    if isinstance(constraint, LoopClosure):  # from the axes of node a into those of frame a
+        vectors = VECTORS.get(constraint.joint, ())
+        return turned(x.a.axes.T, vectors, c.error), turned(x.a.axes.T, vectors, J)
     return c.error, J
 
 

@@ -31,6 +31,11 @@ from sarrus.model.model import WORLD
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import skew
 
+# Where a closure's rows are vectors in the axes of node a: coincidences, and rotations about all axes.
+VECTORS = {
+    "weld": (0, 3), "connect": (0,), "spherical": (0,), "revolute": (0,), "universal": (0,), "prismatic": (2,),
+}  # fmt: skip
+
 
 def closure_condition(closure: LoopClosure, x: Relative) -> Condition:
     """The conditions of one closure, in order."""
@@ -74,7 +79,7 @@ def closure_rows(closure: LoopClosure, x: Relative) -> Rows:
         for side, K in ((x.a, c.K_a), (x.b, c.K_b))
         if side.node != WORLD
     ]
-    return Rows(merged(blocks), k, None, None, x.a.axes if whole else None)
+    return Rows(merged(blocks), k, axes=x.a.axes, vectors=VECTORS.get(closure.joint, ()))
 
 
 def _gram(p: Array, joint: str) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.algorithms.problem import Problem, pose_problem
 from sarrus.algorithms.propagators import Propagator
-from sarrus.algorithms.rows import Block, Rows
+from sarrus.algorithms.rows import Block, Rows, turned
 from sarrus.model.constraints import LinkConstraint
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -29,8 +29,8 @@ def rows_at_rest(model: Model, q: Array, method: str) -> Problem:
 def _declared(r: Rows) -> Rows:
     if r.axes is None:
         return r.declared()
-    turn = np.kron(np.eye(len(r.k) // 3), r.axes.T)
-    return r._replace(blocks=tuple(Block(b.node, turn @ b.K) for b in r.blocks), axes=None)
+    blocks = tuple(Block(b.node, turned(r.axes.T, r.vectors, b.K)) for b in r.blocks)
+    return r._replace(blocks=blocks, axes=None, vectors=())
 
 
 def carry_rows(parts: list[Propagator], rows: list[Rows], dtype: np.dtype) -> Array:

@@ -19,7 +19,7 @@ from sarrus.spatial.stages import stage
 @algorithm(
     inputs=("q", "v", "tau", "k?", "external_forces?"),
     outputs=None,
-    cost="O(n d^2 + m^2 d + m d^2 + m^3)",
+    cost="O(n d^2)",
     references=("sathya2024pv", "todorov2014", "featherstone2010"),
     supports=("link constraints", "multi-dof joints", "soft", "redundant rows", "conflicting rows"),
     family="constrained dynamics",

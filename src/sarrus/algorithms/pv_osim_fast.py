@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.algorithms.constraint_rows import link_constraints, row_matrices
 from sarrus.algorithms.linkage import linkage
+from sarrus.algorithms.proof import if_finite
 from sarrus.algorithms.propagators import Propagator, Support, propagators
 from sarrus.algorithms.pv_osim import collect_rows
 from sarrus.algorithms.registry import algorithm
@@ -17,9 +18,12 @@ from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import ldl, ldl_congruence, ldl_forward, ldl_semidefinite, ldl_solve
+from sarrus.spatial.norms import size
 from sarrus.spatial.stages import stage
+from sarrus.status import Status
 
 _TOLERANCE = 1e-8
+_NOTHING = 1e-300  # what is left of a right-hand side of zeros
 
 
 class DelassusOperatorResult(NamedTuple):
@@ -27,7 +31,7 @@ class DelassusOperatorResult(NamedTuple):
 
     applied: Array  # (m,) J M^-1 J^T rhs
     solved: Array  # (m,) (J M^-1 J^T)^-1 rhs
-    status: Scalar  # 0; 1 where `solved` is no solution: L_b was singular at this q
+    status: Scalar  # a `sarrus.Status`: not determined where `solved` is no solution: L_b was singular at this q
 
 
 @algorithm(
@@ -67,7 +71,8 @@ def pv_osim_fast(model: Model, q: Array, rhs: Array) -> DelassusOperatorResult:
                 back[r] = _apply(part, L, blocks, K[i], r, solved)
     with stage("status"):
         off = back - rhs
-        status = choose(_TOLERANCE**2 * (rhs @ rhs), off @ off, 1.0, 0.0) if len(off) else 0.0
+        met = choose(size(off), _TOLERANCE * size(rhs) + _NOTHING, Status.OK, Status.NOT_DETERMINED)
+        status = if_finite(met if len(off) else Status.OK, applied, solved)
     return DelassusOperatorResult(applied, solved, np.asarray(status, dtype=object))
 
 

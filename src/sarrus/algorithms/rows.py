@@ -22,7 +22,8 @@ class Rows(NamedTuple):
     """The rows of one constraint, on one or more nodes.
 
     A contact's weld is kept in its node's own frame, where K is the identity; `frame` is then the declared frame in
-    the node. The rows of a loop closure are in the axes of its first node; `axes` are then the declared axes there.
+    the node. Some rows of a loop closure are vectors in the axes of its first node; `axes` are then the declared axes
+    there.
     Rows that were declared with any length are divided by it. Else rows are as declared.
     """
 
@@ -31,6 +32,7 @@ class Rows(NamedTuple):
     R: Array | None = None  # (m,) softness, in the declared basis
     frame: Transform | None = None
     axes: Array | None = None  # (3, 3)
+    vectors: tuple[int, ...] = ()  # where the rows that are in these axes begin, three each
     relation: tuple[tuple[int, Array], ...] = ()  # the same rows on the joints' own accelerations: (node, (m, n)), ...
     lengths: Array | None = None  # (m,) of the declared rows
     against_world: bool = False  # rows on several nodes that measure from the world: their root is not among the nodes
@@ -46,7 +48,7 @@ class Rows(NamedTuple):
         (block,) = self.blocks
         return block.K
 
-    def residual(self, a: list[Array]) -> Array:
+    def residual(self, a: dict[int, Array] | list[Array]) -> Array:
         """K a - k, in the basis of the rows."""
         return sum((block.K @ a[block.node] for block in self.blocks), -self.k)
 
@@ -63,7 +65,7 @@ class Rows(NamedTuple):
         if self.lengths is not None:
             return f / self.lengths
         if self.axes is not None:
-            return np.concatenate([self.axes.T @ f[i : i + 3] for i in range(0, len(f), 3)])
+            return turned(self.axes.T, self.vectors, f)
         return f if self.frame is None else self.frame.inverse().apply_T(f)
 
     def force_of_declared(self, f: Array) -> Array:
@@ -71,7 +73,7 @@ class Rows(NamedTuple):
         if self.lengths is not None:
             return self.lengths * f
         if self.axes is not None:
-            return np.concatenate([self.axes @ f[i : i + 3] for i in range(0, len(f), 3)])
+            return turned(self.axes, self.vectors, f)
         return f if self.frame is None else self.frame.apply_T(f)
 
     def declared_residual(self, residual: Array) -> Array:
@@ -80,6 +82,14 @@ class Rows(NamedTuple):
         if self.axes is not None:
             return self.declared_force(residual)
         return residual if self.frame is None else self.frame.apply(residual)
+
+
+def turned(R: Array, vectors: tuple[int, ...], x: Array) -> Array:
+    """x (m,) or (m, n) with R applied to the three rows from each of `vectors` on."""
+    out = x.astype(np.result_type(x, R))
+    for i in vectors:
+        out[i : i + 3] = R @ x[i : i + 3]
+    return out
 
 
 def merged(blocks: list[Block]) -> tuple[Block, ...]:
