@@ -302,6 +302,19 @@ def test_forces_of_open_loops_balance_with_the_jacobian_of_closure(kind):
             np.testing.assert_allclose(M @ result.qdd + c, tau + J.T @ result.forces, atol=1e-8 * scale)
 
 
+@pytest.mark.parametrize("method", ["constrained_aba", "prox_pv", "lcaba", "prox_bbo", "prox_ltl"])
+def test_with_one_mu_for_all_rows_least_squares_are_those_of_the_declared_rows(method):
+    """Two welds of a frame 2 m out that ask for different things: (2 a)^2 + a^2 + (2 a - 1)^2 + a^2 is least at 0.2."""
+    builder = sarrus.ModelBuilder("hinge", gravity=(0, 0, 0))
+    builder.add_body("link", axis=(0, -1, 0), mass=1.0, com=(1.0, 0, 0), inertia=np.eye(3) * 0.1)
+    builder.add_frame("end", "link", position=(2.0, 0, 0))
+    still, moving = sarrus.contact("end", 6), sarrus.contact("end", 6, name="again", k=[0, 0, 1.0, 0, 0, 0])
+    model = builder.build().with_constraints(still, moving)
+    for result in both_ways(model, np.zeros(1), np.zeros(1), np.zeros(1), method, mu=1e5):
+        assert result.status == Status.INFEASIBLE
+        np.testing.assert_allclose(result.qdd, [0.2], atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "options",
     [{"mu": 0.0}, {"mu": -1.0}, {"mu": np.nan}, {"mu": np.inf}, {"mu": np.ones(3)}, {"mu": "stiff"},

@@ -103,7 +103,7 @@ class TestOverlap:
         q, v, tau = state(5)
         tau[2, 0] = np.inf
         _, status = aba(q, v, tau, out=tau, return_status=True)
-        assert status.tolist() == [0, 0, 1, 0, 0]
+        assert status.tolist() == [0, 0, sarrus.Status.INPUT_NOT_FINITE, 0, 0]
 
     @pytest.mark.parametrize("shift", [-3, -2, -1, 1, 2, 3, 7])
     @pytest.mark.parametrize("threads", [1, 2])

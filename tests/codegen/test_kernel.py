@@ -90,7 +90,7 @@ class TestCalling:
             others = np.arange(21) != 13
             assert np.array_equal(got[others], expected[others])
             assert not np.isfinite(got[13]).all()
-            assert status[13] == 1
+            assert status[13] == sarrus.Status.INPUT_NOT_FINITE
             assert not status[others].any()
 
     def test_out_is_written_and_returned(self, aba):

@@ -64,19 +64,20 @@ def iterations(
     seen: Scalar,
     tolerance: float,
     max_iterations: int,
+    rank_tolerance: float,
 ) -> Iterated:
     """From the first solve, which was at multipliers `lam` and left `residual`, on to convergence.
 
     step       from a residual r to the next one, that with mu r added to the multipliers, and what that adds to `sums`
     seen       size of the accelerations that the rows see: residuals are measured against 1 + seen
     """
-    _check(tolerance, max_iterations)
+    _check(tolerance, max_iterations, rank_tolerance)
     if not len(lam):
         return Iterated(lam, residual, sums, 1.0, Status.OK)
     scale = within(tolerance, 1e2) * (1.0 + seen)
     mu, stiffness = penalty.mu, penalty.stiffness
     # A method that solves with A + 1/mu has the rounding of A, beside which 1/mu is small.
-    noise = _NOISE * epsilon() * (stiffness if penalty.dual else 1.0)
+    noise = max(_NOISE * epsilon() * (stiffness if penalty.dual else 1.0), stiffness * rank_tolerance**2)
     count_of_sums = len(sums)
 
     def once(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
@@ -129,8 +130,10 @@ def _quotient(a: Scalar, b: Scalar) -> Scalar:
     return choose(0.0, b, a / choose(0.0, b, b, 1.0), 0.0)
 
 
-def _check(tolerance: float, max_iterations: int) -> None:
-    if not (isinstance(tolerance, (int, float)) and 0.0 < tolerance < 1.0):
-        raise UnsupportedError(f"tolerance is {tolerance!r}: expected a number between 0 and 1, such as 1e-9")
+def _check(tolerance: float, max_iterations: int, rank_tolerance: float) -> None:
+    if not (isinstance(rank_tolerance, (int, float)) and 0.0 <= rank_tolerance < 1.0):
+        raise UnsupportedError(f"rank_tolerance is {rank_tolerance!r}: expected a number from 0 to 1, such as 1e-7")
+    if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 1.0):
+        raise UnsupportedError(f"tolerance is {tolerance!r}: expected a number from 0 to 1, such as 1e-9")
     if isinstance(max_iterations, bool) or not isinstance(max_iterations, int) or max_iterations < 1:
         raise UnsupportedError(f"max_iterations is {max_iterations!r}: expected a whole number, 1 or more")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sarrus.algorithms.constrained import ConstrainedDynamicsResult
 from sarrus.algorithms.lcaba import augmented_lagrangian
 from sarrus.algorithms.problem import pose_problem
-from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, RANK_TOLERANCE
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -30,12 +30,13 @@ def constrained_aba(
     mu: float | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = MAX_ITERATIONS,
+    rank_tolerance: float = RANK_TOLERANCE,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics of a tree by constrainedABA: LCABA's black and brown lines (Algorithms 1 to 3).
 
     Rows on links against the world only add mu K^T K to the inertia of their link, so no links become neighbours and
     the sweeps are those of ABA in any order. For the other arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "constrained_aba")
+    problem = pose_problem(model, q, v, tau, k, external_forces, "constrained_aba", declared=mu is not None)
     order = list(reversed(range(len(problem.tree.nodes))))
-    return augmented_lagrangian(model, problem, forces0, mu, tolerance, max_iterations, order)
+    return augmented_lagrangian(model, problem, forces0, mu, tolerance, max_iterations, rank_tolerance, order)

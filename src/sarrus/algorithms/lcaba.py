@@ -11,7 +11,7 @@ from sarrus.algorithms.elimination_order import minimum_degree, nodes_of, suppor
 from sarrus.algorithms.penalty import penalties
 from sarrus.algorithms.problem import Problem, pose_problem
 from sarrus.algorithms.proof import seen_by
-from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, iterations, joined, warm_start
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, RANK_TOLERANCE, SUPPORTS, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -37,6 +37,7 @@ def lcaba(
     mu: float | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = MAX_ITERATIONS,
+    rank_tolerance: float = RANK_TOLERANCE,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with loops by LCABA, Algorithms 1 to 3: ABA in which rows are penalties, repeated.
 
@@ -47,10 +48,12 @@ def lcaba(
     mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`penalty.py`)
     tolerance       of the residual and of its change, relative to the accelerations that the rows see, and absolute
     max_iterations  solves, the first included
+    rank_tolerance  rows that are independent of others by less than this (a singular value, relative to what is usual)
+                    count as dependent, and are met in the sense of least squares
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "lcaba", loops=True)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "lcaba", loops=True, declared=mu is not None)
     order = minimum_degree(problem.tree, [nodes_of(r) for r in problem.rows])
-    return augmented_lagrangian(model, problem, forces0, mu, tolerance, max_iterations, order)
+    return augmented_lagrangian(model, problem, forces0, mu, tolerance, max_iterations, rank_tolerance, order)
 
 
 def augmented_lagrangian(
@@ -60,6 +63,7 @@ def augmented_lagrangian(
     mu: float | None,
     tolerance: float,
     max_iterations: int,
+    rank_tolerance: float,
     order: list[int],
 ) -> ConstrainedDynamicsResult:
     """Algorithm 3 for any elimination order."""
@@ -101,6 +105,7 @@ def augmented_lagrangian(
         seen_by(rows, a),
         tolerance,
         max_iterations,
+        rank_tolerance,
     )
     qdd = dict(zip(inner, end.sums, strict=True))
 

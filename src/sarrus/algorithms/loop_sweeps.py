@@ -80,6 +80,6 @@ def at_world(e: Elimination, loads: Loads, lam: Array) -> Array:
 def dual_scale(desired: Array, free: Array) -> Scalar:
     """What residuals are measured against by methods that never see the links' accelerations: those that rows want.
 
-    free: the rows' accelerations without constraints, which may be much larger; 1e-4 of them is far above rounding.
+    free: the rows' accelerations without constraints, which may be much larger than those with them
     """
-    return size(desired) + 1e-4 * size(free)
+    return size(desired) + 1e-2 * size(free)

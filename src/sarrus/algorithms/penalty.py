@@ -20,10 +20,10 @@ from sarrus.spatial.linear_algebra import symmetric_product
 from sarrus.spatial.precision import epsilon
 
 # mu times a row's diagonal element of the Delassus matrix. Large is quick; what bounds it is rounding. Methods that add
-# mu K^T K to inertias lose that much of them. Methods that add 1 / mu to the Delassus matrix lose less, and only where
-# rows are nearly dependent or in conflict.
-_PRIMAL, _DUAL = 1e6, 1e7
-_PRIMAL_LOSS, _DUAL_LOSS = 1e-4, 1e-3  # in single precision, what rounding may take
+# mu K^T K to inertias lose that much of them; methods that add 1 / mu to the Delassus matrix only where rows are nearly
+# dependent or in conflict.
+_STIFFNESS = 1e6
+_LOSS = 1e-4  # in single precision, what rounding may take
 _SAMPLES = 3
 _IMMOBILE = 1e-9  # a row with so much less mobility than others of its kind has none: what is left is rounding
 _LEAST = 1.0  # of the mobility of the whole robot as one lump: less is rounding, too
@@ -53,7 +53,7 @@ def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
 
     dual: whether the method adds 1 / mu to the Delassus matrix; else it adds mu K^T K to inertias
     """
-    usual = min(_DUAL, _DUAL_LOSS / epsilon()) if dual else min(_PRIMAL, _PRIMAL_LOSS / epsilon())
+    usual = min(_STIFFNESS, _LOSS / epsilon())
     if mu is None:
         return Penalty([usual / w for w in mobilities(model)], usual, dual)
     if isinstance(mu, bool) or not isinstance(mu, (int, float, np.number)) or not 0.0 < mu < float("inf"):

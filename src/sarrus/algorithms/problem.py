@@ -50,9 +50,12 @@ def pose_problem(
     loops: bool = False,
     yd: Array | None = None,
     tau_y: Array | None = None,
+    declared: bool = False,
 ) -> Problem:
     """The bias motion and the rows; with `loops`, of constraints of every type, else only of links against the
     world.
+
+    declared: rows as they were declared, which costs more; least squares of rows in conflict are then those
     """
     embedded = None if model.embedding is None else embedded_at(model, q, v, yd, loaded=external_forces is not None)
     tree = model.tree if embedded is None else embedded.bodies
@@ -68,6 +71,7 @@ def pose_problem(
     ends = np.cumsum([0, *(len(r.k) for r in rows)])
     spans = [slice(int(a), int(b)) for a, b in pairwise(ends)]
     if embedded is None:
+        rows = [r.declared() for r in rows] if declared else rows
         return Problem(model, tree, passages_of(tree, joints), link_inertias(tree), forces, tau, rows, spans)
     nodes = assemble_nodes(embedded, motions, forces)
     independent = (embedded.reduce_force(tau) if tau_y is None else tau_y) + np.concatenate([np.zeros(0), *nodes.tau])

@@ -11,7 +11,16 @@ from sarrus.algorithms.loop_sweeps import Loads, at_world, dual_scale, inward, o
 from sarrus.algorithms.penalty import penalties
 from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proof import seen_by
-from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, confirmed, iterations, joined, warm_start
+from sarrus.algorithms.proximal import (
+    INPUTS,
+    MAX_ITERATIONS,
+    RANK_TOLERANCE,
+    SUPPORTS,
+    confirmed,
+    iterations,
+    joined,
+    warm_start,
+)
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -37,6 +46,7 @@ def prox_bbo(
     mu: float | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = MAX_ITERATIONS,
+    rank_tolerance: float = RANK_TOLERANCE,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with loops by proxBBO (LCABA paper, Algorithms 4 to 6), about the bias motion.
 
@@ -45,7 +55,7 @@ def prox_bbo(
     of l, and only where it reaches: from the roots of loops to the world and back. The rest of the mechanism follows
     once, at the end. For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_bbo", loops=True)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_bbo", loops=True, declared=mu is not None)
     penalty = penalties(model, mu, dual=True)
     weights = penalty.mu
     lam0 = joined(warm_start(problem, forces0))
@@ -70,7 +80,15 @@ def prox_bbo(
 
     scale = dual_scale(desired, loads.l)
     done = iterations(
-        step, lam0, (lam - lam0) / weights, tuple(qdd.values()), penalty, scale, tolerance, max_iterations
+        step,
+        lam0,
+        (lam - lam0) / weights,
+        tuple(qdd.values()),
+        penalty,
+        scale,
+        tolerance,
+        max_iterations,
+        rank_tolerance,
     )
     # The rest of the mechanism.
     qdd = dict(zip(e.inner, done.sums, strict=True))

@@ -9,7 +9,16 @@ from sarrus.algorithms.loop_jacobian import loop_jacobian
 from sarrus.algorithms.loop_sweeps import dual_scale
 from sarrus.algorithms.penalty import penalties
 from sarrus.algorithms.problem import pose_problem
-from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, SUPPORTS, confirmed, iterations, joined, warm_start
+from sarrus.algorithms.proximal import (
+    INPUTS,
+    MAX_ITERATIONS,
+    RANK_TOLERANCE,
+    SUPPORTS,
+    confirmed,
+    iterations,
+    joined,
+    warm_start,
+)
 from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
 from sarrus.model.model import Model
@@ -37,6 +46,7 @@ def prox_ltl(
     mu: float | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = MAX_ITERATIONS,
+    rank_tolerance: float = RANK_TOLERANCE,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics by the sparse factorization of the regularised KKT matrix (Carpentier et al. 2021).
 
@@ -47,7 +57,7 @@ def prox_ltl(
     with the tree's sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu. Iterations only
     solve with the latter (eq. 13). For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_ltl", loops=True)
+    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_ltl", loops=True, declared=mu is not None)
     tree, passages, rows = problem.tree, problem.passages, problem.rows
     factor = ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype))
     z = solve_transposed(factor, problem.tau - inward_forces(tree, passages, problem.forces))  # L^-T (tau - c)
@@ -67,7 +77,15 @@ def prox_ltl(
         return ldl_solve(Lambda, r) / weights, ()  # Lambda (lam - lam_before) = the last residual
 
     done = iterations(
-        step, lam0, (lam - lam0) / weights, (), penalty, dual_scale(desired, free), tolerance, max_iterations
+        step,
+        lam0,
+        (lam - lam0) / weights,
+        (),
+        penalty,
+        dual_scale(desired, free),
+        tolerance,
+        max_iterations,
+        rank_tolerance,
     )
     with stage("acceleration"):
         qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)

@@ -10,7 +10,7 @@ from sarrus.algorithms.loop_sweeps import Loads, dual_scale, inward, outward
 from sarrus.algorithms.penalty import penalties
 from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proof import seen_by
-from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, confirmed, iterations, joined, warm_start
+from sarrus.algorithms.proximal import INPUTS, MAX_ITERATIONS, RANK_TOLERANCE, confirmed, iterations, joined, warm_start
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import WORLD, Model
 from sarrus.spatial.arrays import Array
@@ -36,13 +36,14 @@ def prox_pv(
     mu: float | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = MAX_ITERATIONS,
+    rank_tolerance: float = RANK_TOLERANCE,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics of a tree by proxPV: PV whose L has 1 / mu on its diagonal.
 
     At the world L = J M^-1 J^T + 1 / mu, which is factored once; iterations only solve with it. The outward sweep comes
     at the end. For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_pv")
+    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_pv", declared=mu is not None)
     penalty, lam0 = penalties(model, mu, dual=True), joined(warm_start(problem, forces0))
     weights = penalty.mu
     desired = joined([r.k for r in problem.rows])
@@ -60,7 +61,7 @@ def prox_pv(
         return ldl_solve(factor, r) / weights, ()
 
     scale = dual_scale(desired, loads.l)
-    end = iterations(step, lam0, (lam - lam0) / weights, (), penalty, scale, tolerance, max_iterations)
+    end = iterations(step, lam0, (lam - lam0) / weights, (), penalty, scale, tolerance, max_iterations, rank_tolerance)
     a: dict[int, Array] = {}
     qdd = outward(e, nodes, loads, end.lam, a)
     end = confirmed(end, joined([r.residual(a) for r in problem.rows]), seen_by(problem.rows, a))

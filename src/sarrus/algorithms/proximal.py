@@ -17,7 +17,7 @@ from sarrus.spatial.precision import within
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
-__all__ = ["INPUTS", "MAX_ITERATIONS", "SUPPORTS", "confirmed", "iterations", "joined", "warm_start"]
+__all__ = ["INPUTS", "MAX_ITERATIONS", "RANK_TOLERANCE", "SUPPORTS", "confirmed", "iterations", "joined", "warm_start"]
 
 SUPPORTS = (
     "link constraints",
@@ -30,6 +30,7 @@ SUPPORTS = (
 )
 INPUTS = ("q", "v", "tau", "k?", "external_forces?", "forces0?")
 MAX_ITERATIONS = 25  # by default
+RANK_TOLERANCE = 1e-7  # by default
 
 
 def warm_start(problem: Problem, forces0: Array | None) -> list[Array]:

@@ -38,6 +38,7 @@ _ZERO = 1e-13  # elements of K, relative to its largest or to the cluster's size
 _FAR = 0.05  # how much of a column must be new for it to be taken before those of a more wanted kind
 _SINGULAR = 1e-4  # conditioning of dependent velocities at which others are looked for
 _CLOSED = 1e-9
+_STEPS = 30  # of a search for a configuration
 
 
 def embed(
@@ -109,12 +110,12 @@ def _samples(model: Model, names: set[str], at: Array | None, tolerance: float) 
     tangents = 0.3 * rng.normal(size=(2 * _SAMPLES, model.nv))
     seeds = [home, *(integrate(model, home, t) for t in tangents), *near]
     for seed in seeds:
-        result = project(only, np.asarray(seed, dtype=float))
+        result = project(only, np.asarray(seed, dtype=float), max_iterations=_STEPS)
         if float(result.error) < _CLOSED:
             found.append(np.asarray(result.q, dtype=float))
         elif float(result.error) < tolerance:
             almost.append(np.asarray(result.q, dtype=float))
-        if len(found) == _SAMPLES:
+        if len(found) == _SAMPLES or len(found) + len(almost) == 2 * _SAMPLES:
             break
     found += almost[: _SAMPLES - len(found)]
     if not found:

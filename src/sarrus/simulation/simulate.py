@@ -30,6 +30,9 @@ from sarrus.status import Status
 
 RECORDED = ("q", "v", "tau", "qdd", "forces", "residual", "iterations", "status")
 _TOLERANCE = 1e-6  # of the residual of methods that iterate, relative to the accelerations: no step notices it
+# Within a step loops are not quite closed, and rows that are redundant where they are (Bennett's linkage) are then
+# independent by very little: taken at their word they would lock the mechanism.
+_RANK_TOLERANCE = 1e-4
 
 
 def simulate(
@@ -230,5 +233,6 @@ def _options(method: str, given: dict[str, Any] | None) -> tuple[tuple[str, Any]
     if not isinstance(given, dict | None):
         raise StateError(f"options is {given!r}: expected a dictionary. Valid: {', '.join(entry.options)}")
     entry.check_options(given or {})
-    default = {"tolerance": _TOLERANCE} if "tolerance" in entry.options else {}
+    usual = {"tolerance": _TOLERANCE, "rank_tolerance": _RANK_TOLERANCE}
+    default = {name: value for name, value in usual.items() if name in entry.options}
     return tuple(sorted((default | (given or {})).items()))

@@ -175,7 +175,7 @@ def with_stabilization(model: Model, time: float | None) -> Model:
     """Baumgarte's feedback with this time constant on every constraint that has none."""
     if time is None:
         return model
-    time = positive_number("stabilization", time)
+    time = positive_number("stabilization, a time constant in seconds,", time)
     changed = tuple(
         replace(c, stabilization=time) if getattr(c, "stabilization", 0.0) is None else c  # type: ignore[call-arg]
         for c in model.constraints
