@@ -69,8 +69,8 @@ def _other(name: str, count: int, arguments: argparse.Namespace, progress: Progr
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.adversary", description=__doc__)
     parser.add_argument("--states", type=int, default=1_000_000, help="states to try; by two methods counts twice")
-    parser.add_argument("--mutants", type=int, default=10_000, help="damaged robot files to read")
-    parser.add_argument("--calls", type=int, default=10_000, help="calls with odd arguments")
+    parser.add_argument("--mutants", type=int, default=100_000, help="damaged robot files to read")
+    parser.add_argument("--calls", type=int, default=20_000, help="calls with odd arguments")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--resume", type=Path, metavar="FILE", help="add to this file of finished units, and skip them")
