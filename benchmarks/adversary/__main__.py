@@ -41,8 +41,8 @@ def main() -> int:
     _print(console, found, arguments.worst)
     bad += found.bad
     for name, result in others:
-        console.print(f"{name}:", result)
-        bad += int(getattr(result, "bad", 0))
+        console.print(f"{name}:\n{result}", highlight=False, markup=False)
+        bad += result.failed
     console.print(f"{bad:,} of what must not be" if bad else "nothing of what must not be")
     return 1 if bad else 0
 
@@ -63,7 +63,11 @@ def _parts(arguments: argparse.Namespace) -> list[tuple[str, int]]:
 
 def _other(name: str, count: int, arguments: argparse.Namespace, progress: Progress) -> tuple[str, Any]:
     module = import_module(f"benchmarks.adversary.{name}")
-    return name, module.run(count, arguments.jobs, arguments.seed, progress)
+    task = progress.add_task(name, total=count)
+    kept = {"resume": arguments.resume.with_suffix(".files")} if arguments.resume and name == "files" else {}
+    return name, module.run(
+        count, arguments.jobs, arguments.seed, lambda done: progress.update(task, completed=done), **kept
+    )
 
 
 def _arguments() -> argparse.Namespace:

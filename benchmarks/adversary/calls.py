@@ -37,6 +37,11 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
+    @property
+    def failed(self) -> int:
+        """How many of what must not be."""
+        return len(self.failures)
+
     def add(self, outcome: str, what: str) -> None:
         self.counts[outcome] += 1
         if outcome in FAILURES:
@@ -46,8 +51,8 @@ class Tally:
         return ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in (*FINE, *FAILURES))
 
 
-def run(count: int, jobs: int = 1, seed: int = 0, progress: Callable[[int, int], None] | None = None) -> Tally:
-    """`count` calls in `jobs` processes at a time; progress(done, count) is called now and then."""
+def run(count: int, jobs: int = 1, seed: int = 0, progress: Callable[[int], None] | None = None) -> Tally:
+    """`count` calls in `jobs` processes at a time; progress(how many are done) is called now and then."""
     tally, lock = Tally(), threading.Lock()
 
     def told(outcome: str, what: str) -> None:
@@ -55,7 +60,7 @@ def run(count: int, jobs: int = 1, seed: int = 0, progress: Callable[[int, int],
             tally.add(outcome, what)
             done = tally.counts.total()
         if progress is not None and done % 100 == 0:
-            progress(done, count)
+            progress(done)
 
     ends = [count * k // jobs for k in range(jobs + 1)]
     threads = [
@@ -136,7 +141,7 @@ def main() -> None:
     if arguments.worker:
         _work(*arguments.worker)
         return
-    tally = run(arguments.count, arguments.jobs, arguments.seed, lambda done, count: print(f"{done} of {count}"))
+    tally = run(arguments.count, arguments.jobs, arguments.seed, lambda done: print(f"{done} calls"))
     print("\n".join(tally.failures[:50]))
     print(tally)
     sys.exit(1 if tally.failures else 0)

@@ -10,6 +10,7 @@ differences. Mutant k of a seed is always the same one: `--show k` prints it wit
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import queue
 import subprocess
@@ -39,6 +40,7 @@ CLASSES = ("agrees", "no peer", "loss reported", "refused", "unforeseen", "raw",
 BAD = ("raw", "hang", "different")
 PATIENCE = 5.0  # seconds for a mutant
 START = 60.0  # seconds for a worker to begin
+PIECE = 10_000  # mutants that are kept together, to resume
 _OWN = 0.85  # how many mutants are of our own small files
 
 
@@ -49,6 +51,11 @@ class Tally:
     counts: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in KINDS})
     bad: list[tuple[int, str, str]] = field(default_factory=list)  # index, class, detail
     seconds: float = 0.0
+
+    @property
+    def failed(self) -> int:
+        """How many of what must not be."""
+        return sum(self.total(name) for name in BAD)
 
     @property
     def tried(self) -> int:
@@ -221,12 +228,44 @@ def run(
     count: int,
     jobs: int = 1,
     seed: int = 0,
-    progress: Callable[[Tally], None] | None = None,
+    progress: Callable[[int], None] | None = None,
     *,
     first: int = 0,
     kinds: tuple[str, ...] = KINDS,
+    resume: Path | None = None,
 ) -> Tally:
-    """So many mutants in so many processes."""
+    """So many mutants in so many processes; progress(how many are done) is called now and then.
+
+    resume: a file of finished pieces; it is read first and added to
+    """
+    known = {}
+    if resume is not None and resume.exists():
+        known = {(x["first"], x["count"], x["seed"]): x for x in map(json.loads, resume.read_text().splitlines())}
+    whole = Tally()
+    for start in range(first, first + count, PIECE):
+        size = min(PIECE, first + count - start)
+        piece = known.get((start, size, seed))
+        if piece is None:
+            done = whole.tried
+            tell = None if progress is None else lambda n, done=done: progress(done + n)
+            found = _piece(size, jobs, seed, tell, start, kinds)
+            piece = {"first": start, "count": size, "seed": seed, "seconds": found.seconds, "bad": found.bad}
+            piece["counts"] = {kind: dict(counter) for kind, counter in found.counts.items()}
+            if resume is not None:
+                with resume.open("a") as file:
+                    file.write(json.dumps(piece) + "\n")
+        for kind, counter in piece["counts"].items():
+            whole.counts[kind].update(counter)
+        whole.bad += [tuple(x) for x in piece["bad"]]
+        whole.seconds += piece["seconds"]
+        if progress is not None:
+            progress(whole.tried)
+    return whole
+
+
+def _piece(
+    count: int, jobs: int, seed: int, progress: Callable[[int], None] | None, first: int, kinds: tuple[str, ...]
+) -> Tally:
     tally, lock = Tally(), threading.Lock()
     started = time.perf_counter()
 
@@ -249,7 +288,7 @@ def run(
                         tally.add(int(index), kind, rest[0].replace("_", " "), rest[1] if len(rest) > 1 else "")
                         tally.seconds = time.perf_counter() - started
                         if progress and tally.tried % 100 == 0:
-                            progress(tally)
+                            progress(tally.tried)
                 name = "raw"
             except queue.Empty:
                 name = "hang"
@@ -301,9 +340,8 @@ def main() -> int:
     return 1 if any(tally.total(name) for name in BAD) else 0
 
 
-def _report(tally: Tally) -> None:
-    bad = sum(tally.total(name) for name in BAD)
-    print(f"\r{tally.tried} mutants, {bad} bad, {tally.seconds:.0f} s", end="", file=sys.stderr, flush=True)
+def _report(done: int) -> None:
+    print(f"\r{done} mutants", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from sarrus.algorithms.proximal import joined
 from sarrus.algorithms.registry import algorithm
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import Ldl, ldl_condition, ldl_semidefinite
+from sarrus.spatial.linear_algebra import Ldl, ldl_growth, ldl_semidefinite
 
 
 @algorithm(
@@ -60,7 +60,7 @@ def bbo(
     lam = at_world(e, loads, none)
     a: dict[int, Array] = {}
     qdd = outward(e, [*nodes], loads, lam, a)
-    growth = sum((ldl_condition(closed.factor, typical[closed.R]) for closed in e.closed.values()), 0.0)
+    growth = sum((ldl_growth(closed.factor, typical[closed.R], closed.diagonal) for closed in e.closed.values()), 0.0)
     forces = [lam[span] for span in problem.spans]
     found = result(
         problem, joined([qdd[i] for i in nodes]), [a[i] for i in nodes], forces, growth=growth, pivots=e.pivots

@@ -22,7 +22,7 @@ from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.rnea import inward_forces
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl_condition, ldl_semidefinite, ldl_solve
+from sarrus.spatial.linear_algebra import ldl_growth, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
 
 
@@ -70,7 +70,7 @@ def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array]
             b = Y @ (factor.d_inv * z) - np.concatenate([r.k for r in rows])
             typical = typical_mobilities(problem.model)
             Lambda = ldl_semidefinite(A, typical)
-            growth = ldl_condition(Lambda, typical)
+            growth = ldl_growth(Lambda, typical)
             lam = ldl_solve(Lambda, b)
             z = z - Y.T @ lam
     with stage("acceleration"):

@@ -13,7 +13,7 @@ from sarrus.algorithms.relative_motion import path_to_root
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint, outward_acceleration, pivots_of
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.linear_algebra import Ldl, ldl_condition, ldl_congruence, ldl_semidefinite, ldl_solve
+from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_growth, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
 
 
@@ -74,7 +74,7 @@ def pv(
                 H[i] = H[i] + ldl_congruence(factor, K[i])  # eq. (49)
                 f[i] = f[i] - K[i].T @ ldl_solve(factor, l[rows])
                 early[i] = (rows, factor)
-                growth = growth + ldl_condition(factor, typical[rows])
+                growth = growth + ldl_growth(factor, typical[rows], L.diagonal()[rows])
             rows = []
         with stage("inward"):
             parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], problem.tau[node.v])
@@ -97,7 +97,7 @@ def pv(
                 else:
                     factor = ldl_semidefinite(L[np.ix_(rows, rows)], typical[rows])
                     lam[rows] = ldl_solve(factor, l[rows])  # eq. (47)
-                    growth = growth + ldl_condition(factor, typical[rows])
+                    growth = growth + ldl_growth(factor, typical[rows])
     # The roots that were eliminated early need their acceleration first: eq. (46).
     for i, (rows, factor) in early.items():
         with stage("multipliers"):

@@ -15,7 +15,7 @@ from sarrus.algorithms.registry import algorithm
 from sarrus.algorithms.sweeps import Articulated, eliminate_joint, pivots_of
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_semidefinite, ldl_solve
+from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_growth, ldl_semidefinite, ldl_solve
 from sarrus.spatial.orthogonal import Reflections, triangularize
 from sarrus.spatial.stages import stage
 
@@ -28,6 +28,7 @@ class Eliminated(NamedTuple):
     K: Array  # (r, 6) their rows beyond the joint, felt
     l: Array  # (r,)
     Sigma: Ldl  # (r, r) their coupling
+    growth: Scalar  # of rounding, by dividing by it
 
 
 @algorithm(
@@ -82,7 +83,7 @@ def pv_early(
                 done[i], K_left, l_left, Ha, fa = _eliminate(
                     node.parent < 0, p, K[i], l[i], parts[i], Ha, fa, mobility[i]
                 )
-                growth = growth + mobility[i] * sum(done[i].Sigma.d_inv, 0.0)
+                growth = growth + done[i].growth
             if node.parent >= 0 and len(K_left):
                 K[node.parent] = np.concatenate([K[node.parent], p.apply_T(K_left)])
                 l[node.parent] = np.concatenate([l[node.parent], l_left])
@@ -130,11 +131,14 @@ def _eliminate(
     ks = K @ p.S  # (m, n)
     K, l = p.beyond(K, ks @ part.UD.T, None, part.kept), l + ks @ ldl_solve(part.D, part.u)  # eqs (42c), (42d)
     if at_root:
-        Sigma = ldl_semidefinite(ldl_congruence(part.D, ks.T), np.full(len(ks), usual))
-        return Eliminated(ks, Reflections(()), K, l, Sigma), K[:0], l[:0], Ha, fa
+        typical = np.full(len(ks), usual)
+        Sigma = ldl_semidefinite(ldl_congruence(part.D, ks.T), typical)
+        return Eliminated(ks, Reflections(()), K, l, Sigma, ldl_growth(Sigma, typical)), K[:0], l[:0], Ha, fa
     Q, ks_turned, r = triangularize(ks)
     K, l = Q.apply(K), Q.apply(l)
-    Sigma = ldl_semidefinite(ldl_congruence(part.D, ks_turned[:r].T), np.full(r, usual))
+    coupling, typical = ldl_congruence(part.D, ks_turned[:r].T), np.full(r, usual)
+    Sigma = ldl_semidefinite(coupling, typical)
+    growth = ldl_growth(Sigma, typical, coupling.diagonal() if r > 1 else None)
     Ha = Ha + ldl_congruence(Sigma, K[:r])  # eq. (63)
     fa = fa - K[:r].T @ ldl_solve(Sigma, l[:r])
-    return Eliminated(ks, Q, K[:r], l[:r], Sigma), K[r:], l[r:], Ha, fa
+    return Eliminated(ks, Q, K[:r], l[:r], Sigma, growth), K[r:], l[r:], Ha, fa
