@@ -13,7 +13,7 @@ from sarrus.algorithms.penalty import typical_mobilities
 from sarrus.algorithms.problem import pose_problem
 from sarrus.algorithms.proximal import joined
 from sarrus.algorithms.registry import algorithm
-from sarrus.model.model import Model
+from sarrus.model.model import WORLD, Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import Ldl, ldl_growth, ldl_semidefinite
 
@@ -60,7 +60,7 @@ def bbo(
     lam = at_world(e, loads, none)
     a: dict[int, Array] = {}
     qdd = outward(e, [*nodes], loads, lam, a)
-    growth = sum((ldl_growth(closed.factor, typical[closed.R], closed.diagonal) for closed in e.closed.values()), 0.0)
+    growth = sum((ldl_growth(x.factor, typical[x.R], squared=i != WORLD) for i, x in e.closed.items()), 0.0)
     forces = [lam[span] for span in problem.spans]
     found = result(
         problem, joined([qdd[i] for i in nodes]), [a[i] for i in nodes], forces, growth=growth, pivots=e.pivots

@@ -64,7 +64,7 @@ def result_with_status(
     """Forces and residuals in the declared basis, where it is known whether rows are met and momentum balances."""
     with stage("result"):
         status = status if pivots is None else if_determined(status, problem.model, pivots)
-        status = if_finite(status, qdd)  # where a multiplier is not, what it moves is not
+        status = if_finite(status, qdd, *lam)
     qdd, status = spanning(problem, qdd, status)
     with stage("result"):
         forces = [r.declared_force(-x) for r, x in zip(problem.rows, lam, strict=True)]

@@ -46,7 +46,6 @@ class Closed(NamedTuple):
     R: list[int]
     U: list[int]  # rows that go on
     factor: Ldl
-    diagonal: Array  # of L_RR
     YK: Array  # (|R|, 6) Lt^-1 K_R
     YU: Array  # (|R|, |U|) Lt^-1 L_RU
 
@@ -138,12 +137,11 @@ def _close(
 ) -> tuple[Closed, Array, dict[int, Array]]:
     """Eliminate the multipliers of rows R at a node; L_UU is updated in place."""
     U = sorted(x for x in K if x not in R)
-    L_RR = L[np.ix_(R, R)]
-    factor = factorize(L_RR, R)
+    factor = factorize(L[np.ix_(R, R)], R)
     YK = ldl_forward(factor, np.stack([K.get(x, np.zeros(len(H))) for x in R]))
     YU = ldl_forward(factor, L[np.ix_(R, U)])
     dYK, dYU = (YK.T * factor.d_inv).T, (YU.T * factor.d_inv).T
     block = np.ix_(U, U)
     L[block] = L[block] - symmetric_product(YU.T, dYU)  # eq. (52a), three times
     left = {x: K[x] - YU[:, j] @ dYK for j, x in enumerate(U)}
-    return Closed(R, U, factor, L_RR.diagonal(), YK, YU), H + symmetric_product(YK.T, dYK), left
+    return Closed(R, U, factor, YK, YU), H + symmetric_product(YK.T, dYK), left

@@ -28,7 +28,7 @@ def inward(e: Elimination, nodes: list[int], loads: Loads, tau: Array) -> Loads:
         node, p, _, UD, kept, N, KSD = e.joints[i]
         if i in e.closed:
             with stage("multipliers"):
-                R, U, factor, _, YK, YU = e.closed[i]
+                R, U, factor, YK, YU = e.closed[i]
                 y[i] = ldl_forward(factor, l[R])
                 dy = factor.d_inv * y[i]
                 f[i] = f[i] - YK.T @ dy  # eq. (52b), twice
@@ -61,7 +61,7 @@ def outward(e: Elimination, nodes: list[int], loads: Loads, lam: Array, a: dict[
                 a[i] = p.acceleration(a[node.parent], felt, qdd[i])
         if i in e.closed:
             with stage("multipliers"):
-                R, U, factor, _, YK, YU = e.closed[i]
+                R, U, factor, YK, YU = e.closed[i]
                 b = loads.y[i] + YK @ a[i]
                 b = b - YU @ lam[U] if U else b
                 lam[R] = ldl_backward(factor, factor.d_inv * b)  # eq. (51)

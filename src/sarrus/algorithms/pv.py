@@ -74,7 +74,7 @@ def pv(
                 H[i] = H[i] + ldl_congruence(factor, K[i])  # eq. (49)
                 f[i] = f[i] - K[i].T @ ldl_solve(factor, l[rows])
                 early[i] = (rows, factor)
-                growth = growth + ldl_growth(factor, typical[rows], L.diagonal()[rows])
+                growth = growth + ldl_growth(factor, typical[rows], squared=len(rows) > 1)
             rows = []
         with stage("inward"):
             parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], problem.tau[node.v])

@@ -136,9 +136,9 @@ def _eliminate(
         return Eliminated(ks, Reflections(()), K, l, Sigma, ldl_growth(Sigma, typical)), K[:0], l[:0], Ha, fa
     Q, ks_turned, r = triangularize(ks)
     K, l = Q.apply(K), Q.apply(l)
-    coupling, typical = ldl_congruence(part.D, ks_turned[:r].T), np.full(r, usual)
-    Sigma = ldl_semidefinite(coupling, typical)
-    growth = ldl_growth(Sigma, typical, coupling.diagonal() if r > 1 else None)
+    typical = np.full(r, usual)
+    Sigma = ldl_semidefinite(ldl_congruence(part.D, ks_turned[:r].T), typical)
+    growth = ldl_growth(Sigma, typical, squared=r > 1)
     Ha = Ha + ldl_congruence(Sigma, K[:r])  # eq. (63)
     fa = fa - K[:r].T @ ldl_solve(Sigma, l[:r])
     return Eliminated(ks, Q, K[:r], l[:r], Sigma, growth), K[r:], l[r:], Ha, fa

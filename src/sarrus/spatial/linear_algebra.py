@@ -59,17 +59,17 @@ def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
     return Ldl(L, d_inv)
 
 
-def ldl_growth(factor: Ldl, usual: Array, diagonal: Array | None = None) -> Scalar:
+def ldl_growth(factor: Ldl, usual: Array, squared: bool = False) -> Scalar:
     """How much smaller the pivots are than what is usual for them; all in all.
 
-    diagonal: that of the matrix. A pivot is what was left of its element, with the rounding of the whole of it: where
-    the inverse of the matrix is used as such, that counts, too.
+    squared: of the squares. A pivot is what was left of its diagonal element, with the rounding of the whole of it:
+    where the inverse of a matrix is used as such, that counts, too.
     """
     inverse: dict[Scalar, Scalar] = {}  # of pivots for which the same is usual
-    for j, (w, d) in enumerate(zip(usual, factor.d_inv, strict=True)):
-        share = d if diagonal is None else d * (d * diagonal[j])
-        inverse[w] = inverse[w] + share if w in inverse else share
-    return sum((w * share for w, share in inverse.items()), 0.0)
+    for w, d in zip(usual, factor.d_inv, strict=True):
+        w, d = (w * w, d * d) if squared else (w, d)
+        inverse[w] = inverse[w] + d if w in inverse else d
+    return sum((w * d for w, d in inverse.items()), 0.0)
 
 
 def ldl_solve(factor: Ldl, b: Array) -> Array:
