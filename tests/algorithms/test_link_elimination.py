@@ -165,5 +165,5 @@ def test_any_order_gives_the_same():
             leaves = sorted(i for i in left if not left & set(problem.tree.children(i)))
             order.append(int(rng.choice(leaves)))
             left.remove(order[-1])
-        result = augmented_lagrangian(model, problem, None, None, TOLERANCE, 30, order)
+        result = augmented_lagrangian(model, problem, None, None, TOLERANCE, 30, 1e-7, order)
         assert relative_error(result.qdd, qdd) < 1e-8

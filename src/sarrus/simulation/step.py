@@ -14,6 +14,7 @@ import numpy as np
 from sarrus.algorithms import registry
 from sarrus.algorithms.default_method import EMBEDDED
 from sarrus.algorithms.project import project
+from sarrus.errors import StateError
 from sarrus.model.arguments import positive_number
 from sarrus.model.model import Model
 from sarrus.simulation.controllers import AbstractController
@@ -175,7 +176,10 @@ def with_stabilization(model: Model, time: float | None) -> Model:
     """Baumgarte's feedback with this time constant on every constraint that has none."""
     if time is None:
         return model
-    time = positive_number("stabilization, a time constant in seconds,", time)
+    try:
+        time = positive_number("stabilization", time)
+    except StateError as error:
+        raise StateError(f"{error}, a time constant in seconds, or None") from error
     changed = tuple(
         replace(c, stabilization=time) if getattr(c, "stabilization", 0.0) is None else c  # type: ignore[call-arg]
         for c in model.constraints
