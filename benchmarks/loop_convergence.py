@@ -1,6 +1,6 @@
 """How often the iterated methods do not converge, on random mechanisms with loops that are closed.
 
-    python -m benchmarks.loop_convergence [--mechanisms 1000] [--json]
+    python -m benchmarks.loop_convergence [--mechanisms 1000] [--methods lcaba] [--json]
 
 Mechanisms are the adversary's (`benchmarks/adversary`): closures of every type, loops that share bodies, duplicates,
 distances, couplings; and apart, those with mass ratios of up to a million. States are generic, with loops closed. A
@@ -14,6 +14,7 @@ import json
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ KINDS = {
 STATES = 10
 
 
-def tried(family: str, seed: int) -> dict[str, tuple[list[int], list[int]]] | None:
+def tried(family: str, seed: int, methods: Sequence[str]) -> dict[str, tuple[list[int], list[int]]] | None:
     """Statuses and iterations by method, of one mechanism; None where it cannot be made or closed."""
     mechanism = make(family, seed)
     if mechanism is None:
@@ -43,18 +44,18 @@ def tried(family: str, seed: int) -> dict[str, tuple[list[int], list[int]]] | No
     if not len(q):
         return None
     found = {}
-    for method in METHODS:
+    for method in methods:
         result = sarrus.forward_dynamics(mechanism.model, q, v, tau, method=method)
         found[method] = (np.asarray(result.status).tolist(), np.asarray(result.iterations).tolist())
     return found
 
 
-def run(kind: str, count: int, console: Console) -> list[dict[str, Any]]:
-    statuses: dict[str, Counter] = {method: Counter() for method in METHODS}
-    iterations: dict[str, list[int]] = {method: [] for method in METHODS}
+def run(kind: str, count: int, methods: Sequence[str], console: Console) -> list[dict[str, Any]]:
+    statuses: dict[str, Counter] = {method: Counter() for method in methods}
+    iterations: dict[str, list[int]] = {method: [] for method in methods}
     families, mechanisms = KINDS[kind], 0
     for number in track(range(count), kind, console=console):
-        found = tried(families[number % len(families)], 1_000_000 + number)
+        found = tried(families[number % len(families)], 1_000_000 + number, methods)
         if found is None:
             continue
         mechanisms += 1
@@ -62,7 +63,7 @@ def run(kind: str, count: int, console: Console) -> list[dict[str, Any]]:
             statuses[method].update(codes)
             iterations[method] += counts
     rows = []
-    for method in METHODS:
+    for method in methods:
         total = sum(statuses[method].values())
         stopped = statuses[method][sarrus.Status.MAX_ITERATIONS]
         others = {sarrus.Status(k).name: n for k, n in sorted(statuses[method].items())}
@@ -78,12 +79,13 @@ def run(kind: str, count: int, console: Console) -> list[dict[str, Any]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mechanisms", type=int, default=1000)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     console = Console(stderr=True, width=None if sys.stdout.isatty() else 170)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
-        rows = [row for kind in KINDS for row in run(kind, given.mechanisms, console)]
+        rows = [row for kind in KINDS for row in run(kind, given.mechanisms, given.methods, console)]
     if given.json:
         print(json.dumps(rows, indent=1))
     else:
