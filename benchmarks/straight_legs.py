@@ -59,17 +59,20 @@ def standing(name: str) -> sarrus.Model | None:
     return model.with_constraints(*(sarrus.contact(frame, dim) for frame in frames))
 
 
-def dense(model: sarrus.Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Accelerations by NumPy from M, c, J and the rows' bias, and whether J has full rank."""
+def dense(model: sarrus.Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, str]:
+    """Accelerations by NumPy from M, c, J and the rows' bias, and what is singular here (then they are not right)."""
     M, c = sarrus.crba(model, q), sarrus.bias_forces(model, q, v)
     J = np.vstack([_rows(model, c.frame, c.size, q) for c in model.active_constraints])
     bias = np.concatenate([_bias(model, c.frame, c.size, q, v) for c in model.active_constraints])
+    scale = np.sqrt(np.maximum(np.diag(M), 0.0))
+    if not (scale > 0.0).all() or np.linalg.eigvalsh(M / np.outer(scale, scale))[0] < 1e-12:
+        return np.full(model.nv, np.nan), "M"
     L = np.linalg.cholesky(M)
     Y = np.linalg.solve(L, J.T).T
     free = np.linalg.solve(M, tau - c)
     values = np.linalg.svd(Y, compute_uv=False)
     z = np.linalg.lstsq(Y, -bias - J @ free, rcond=1e-10)[0]
-    return free + np.linalg.solve(L.T, z), bool(values[-1] > 1e-10 * values[0])
+    return free + np.linalg.solve(L.T, z), "" if values[-1] > 1e-10 * values[0] else "J"
 
 
 def _rows(model: sarrus.Model, frame: str, size: int, q: np.ndarray) -> np.ndarray:
@@ -98,10 +101,12 @@ def at_neutral(name: str, compiled: bool = True) -> dict[str, Any] | None:
     model = standing(name)
     if model is None:
         return None
+    if model.ill_posed:
+        return {"robot": name, "dof": model.nv, "singular": "M, everywhere: an error in words"}
     rng = np.random.default_rng(0)
     q, v, tau = sarrus.neutral(model), rng.normal(size=model.nv), rng.normal(size=model.nv)
-    expected, regular = dense(model, q, v, tau)
-    row: dict[str, Any] = {"robot": name, "dof": model.nv, "J": "regular" if regular else "singular"}
+    expected, singular = dense(model, q, v, tau)
+    row: dict[str, Any] = {"robot": name, "dof": model.nv, "singular": singular}
     for method in (*QUICK, *ROBUST):
         kinds: list[dict[str, Any]] = [{}, {"fallback": None}] if method in QUICK else [{}]
         for options in kinds:
@@ -150,6 +155,7 @@ def main() -> int:
     for name in FEET:
         with console.status(name):
             row = at_neutral(name)
+        console.log(name)
         standing_rows += [] if row is None else [row]
     for name in ("go1", "talos_full_v2") if given.random else ():
         with console.status(f"{name}, near neutral"):
@@ -159,9 +165,10 @@ def main() -> int:
     else:
         for title, rows in (("at neutral (right*: by the fallback)", standing_rows), ("near neutral", random_rows)):
             if rows:
-                table = Table(*map(str, rows[0]), title=title)
+                columns = max(rows, key=len)
+                table = Table(*map(str, columns), title=title)
                 for row in rows:
-                    table.add_row(*map(str, row.values()))
+                    table.add_row(*(str(row.get(name, "")) for name in columns))
                 console.print(table)
     wrong = sum("WRONG" in str(x) for row in standing_rows for x in row.values()) + sum(r["WRONG"] for r in random_rows)
     console.print(f"{len(standing_rows)} robots; {wrong} silently wrong")
