@@ -90,7 +90,8 @@ class Caller:
         expected = None
         if sensible and _batch([q, v]) != "different":
             size = () if _batch([q, v]) is None else (_batch([q, v]),)
-            expected = (np.broadcast_to(q.meaning, (*size, model.nq)),)
+            start = q.meaning if q.meaning.size else np.zeros((0, model.nq))  # an empty list is a batch of none
+            expected = (np.broadcast_to(start, (*size, model.nq)),)
         return what, lambda: _judged(first, expected)
 
     def _compile(self, rng: np.random.Generator) -> tuple[str, Callable[[], Outcome]]:
