@@ -183,7 +183,7 @@ class Kernel:
         if out is None and threads is None and not named and not return_status:
             result = self._fast(*arrays)  # None: not exactly one state of the right type
             if result is not None:
-                return self._wrapped(self._unpacked(result), None)
+                return result if self._result is None else self._of_one(result)
         held: list[Any] = []
         batch = None if named or return_status else self._plain_batch(arrays, held)
         if batch is None:
@@ -193,8 +193,12 @@ class Kernel:
             self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
         return self._wrapped(outputs, out)
 
-    def _unpacked(self, result: Any) -> Sequence[Any]:
-        return result if isinstance(result, tuple) else (result,)
+    def _of_one(self, result: Any) -> Any:
+        """The result of one state, in as little time as that takes."""
+        values = list(result) if isinstance(result, tuple) else [result]
+        for k in self._whole:
+            values[k] = int(values[k])
+        return self._result(*values)  # type: ignore[misc]
 
     def _wrapped(self, outputs: Sequence[Any], out: Any) -> Any:
         """What is returned: the very arrays that were given to write into, if some were."""
