@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
+from benchmarks.validate_import import velocity_map
 from sarrus.algorithms.crba import crba
 from sarrus.algorithms.rnea import rnea
 from sarrus.errors import UnsupportedError
@@ -18,7 +19,6 @@ from sarrus.model.model import Model
 from sarrus.model.state import random_state
 from sarrus.simulation.joint_forces import JointForces, joint_forces, numbers_of
 from sarrus.simulation.trajectory import Trajectory
-from sarrus.spatial.rotations import rotation_from_quaternion
 
 TOLERANCE = 1e-7
 ROUNDING = 1e-13
@@ -79,7 +79,7 @@ def compare_mjcf(model: Model, text: str, rng: np.random.Generator) -> str:
     M = np.zeros((peer.nv, peer.nv))
     for column, unit in zip(M, np.eye(peer.nv), strict=True):
         mujoco.mj_mulM(peer, data, column, unit)
-    T, drift = _velocity_map(model, q, v)
+    T, drift = velocity_map(model, q, v)
     pairs = {
         "crba": (T.T @ crba(model, q) @ T, M),
         "bias": (T.T @ rnea(model, q, v, drift), data.qfrc_bias.copy()),
@@ -99,17 +99,6 @@ def compare_npz(trajectory: Trajectory, content: bytes) -> str:
             if not np.array_equal(x, np.asarray(peer[name], float), equal_nan=True):
                 return f"{name} differs"
     return AGREES
-
-
-def _velocity_map(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """T with v = T qvel, and our acceleration while MuJoCo's qacc is zero (dT/dt qvel)."""
-    T, drift = np.eye(model.nv), np.zeros(model.nv)
-    for body, sq, sv in zip(model.bodies, model.layout.q, model.layout.v, strict=True):
-        if body.joint.type.name == "free":
-            linear = slice(sv.start, sv.start + 3)
-            T[linear, linear] = rotation_from_quaternion(q[sq][3:]).T
-            drift[linear] = -np.cross(v[sv][3:], v[sv][:3])
-    return T, drift
 
 
 def _state(model: Model, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -65,5 +65,4 @@ def bbo(
     found = result(
         problem, joined([qdd[i] for i in nodes]), [a[i] for i in nodes], forces, growth=growth, pivots=e.pivots
     )
-    inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
-    return with_fallback(found, fallback, FOR_LOOPS, model, **inputs)
+    return with_fallback(found, fallback, FOR_LOOPS, model, q, v, tau, k, external_forces)

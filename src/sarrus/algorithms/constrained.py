@@ -71,8 +71,8 @@ def result_with_status(
         declared = [r.declared_residual(x) for r, x in zip(problem.rows, residuals, strict=True)]
         return ConstrainedDynamicsResult(
             qdd,
-            _joined(forces),
-            _joined(declared),
+            joined(forces),
+            joined(declared),
             np.asarray(iterations, dtype=object),
             np.asarray(status, dtype=object),
             np.asarray(0.0, dtype=object),
@@ -88,5 +88,6 @@ def spanning(problem: Problem, ydd: Array, status: Scalar) -> tuple[Array, Scala
         return qdd, choose(SINGULAR, problem.embedded.regularity(), status, Status.CLUSTER_SINGULAR)
 
 
-def _joined(parts: list[Array]) -> Array:
+def joined(parts: list[Array]) -> Array:
+    """One after the other; of none, nothing."""
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -25,7 +25,11 @@ def with_fallback(
     fallback: str | None,
     robust: tuple[str, ...],
     model: Model,
-    **inputs: Array | None,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None,
+    external_forces: Array | None,
 ) -> ConstrainedDynamicsResult:
     """The result of a quick method where its status is ok, else that of the one named `fallback`, one of `robust`."""
     if fallback is None or not model.active_constraints:
@@ -35,6 +39,7 @@ def with_fallback(
     method = registry.find(fallback)
 
     def make() -> tuple[Array, ...]:
-        return tuple(method.function(model, **inputs)._replace(fallback=np.asarray(1.0, dtype=object)))
+        found = method.function(model, q, v, tau, k, external_forces)
+        return tuple(found._replace(fallback=np.asarray(1.0, dtype=object)))
 
     return ConstrainedDynamicsResult(*replace_where(first.status.item(), tuple(first), make))

@@ -49,8 +49,7 @@ def ltl(
     """
     problem = pose_problem(model, q, v, tau, k, external_forces, "ltl")
     found = solve_in_joint_space(problem, q.dtype, weights=None)
-    inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
-    return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
+    return with_fallback(found, fallback, FOR_LINKS, model, q, v, tau, k, external_forces)
 
 
 def solve_in_joint_space(problem: Problem, dtype: np.dtype, weights: list[Array] | None) -> ConstrainedDynamicsResult:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.conjugate_residuals import Iterated, iterations
+from sarrus.algorithms.constrained import joined
 from sarrus.algorithms.problem import Problem
 from sarrus.algorithms.proof import TOLERANCE
 from sarrus.spatial.arrays import Array, Scalar
@@ -48,7 +49,3 @@ def confirmed(end: Iterated, residual: Array, seen: Scalar) -> Iterated:
     with stage("result"):
         met = choose(size(residual), within(TOLERANCE, 1e3) * (1.0 + seen), end.status, Status.NOT_DETERMINED)
         return end._replace(residual=residual, status=choose(0.5, end.status, end.status, met))
-
-
-def joined(parts: list[Array]) -> Array:
-    return np.concatenate(parts) if parts else np.zeros(0)

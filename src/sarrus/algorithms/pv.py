@@ -107,8 +107,7 @@ def pv(
         held = {i: ks.T @ lam[index[i]] for i, ks in KS.items()}
     qdd, a = outward_acceleration(problem.tree, problem.passages, parts, held)
     found = result(problem, qdd, a, [lam[span] for span in problem.spans], growth=growth, pivots=pivots_of(parts))
-    inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
-    return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
+    return with_fallback(found, fallback, FOR_LINKS, model, q, v, tau, k, external_forces)
 
 
 def _groups(root: int, problem: Problem) -> int:

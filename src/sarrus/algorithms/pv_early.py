@@ -117,8 +117,7 @@ def pv_early(
             qdd.append(ldl_solve(part.D, u) - part.UD.T @ felt)
             a.append(p.acceleration(above, felt, qdd[-1]))
     found = result(problem, np.concatenate(qdd) if qdd else np.zeros(0), a, lam, growth=growth, pivots=pivots_of(parts))
-    inputs = {"q": q, "v": v, "tau": tau, "k": k, "external_forces": external_forces}
-    return with_fallback(found, fallback, FOR_LINKS, model, **inputs)
+    return with_fallback(found, fallback, FOR_LINKS, model, q, v, tau, k, external_forces)
 
 
 def _eliminate(
