@@ -168,6 +168,19 @@ def test_single_calls_do_not_leak(tape, native):
     assert max(abs(a - b) for a, b in zip(after, before, strict=True)) < 250  # a leak would be 500
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_whole_numbers_of_a_single_call_are_integers(dtype):
+    graph = Graph()
+    x = graph.inputs(0, 2)
+    outputs = {"y": x * 2.0, "status": np.array(x[0] + 5.0, dtype=object), "count": np.array(x[1] * 3.0, dtype=object)}
+    native = build_native(tape_of(graph, (Port("x", (2,)),), outputs, whole=("status", "count")), dtype, cache=False)
+    y, status, count = native.call_new(np.array([2.0, -4.0], dtype=dtype))
+    assert y.tolist() == [4.0, -8.0]
+    assert (type(status), status, type(count), count) == (int, 7, int, -12)
+    with pytest.raises(ValueError, match="NaN"):
+        native.call_new(np.array([np.nan, 1.0], dtype=dtype))
+
+
 def test_a_builtin_outlives_its_kernel(tape):
     call = build_native(tape, cache=False).call_new
     expected = build_native(tape, cache=False).call_new(np.ones(7), np.ones(5))

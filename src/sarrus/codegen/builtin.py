@@ -16,7 +16,7 @@ OUTPUT_FLAGS = INPUT_FLAGS | 0x400  # writeable
 TYPE_NUMBER = {64: 12, 32: 11}
 # The context: addresses that the code needs, in this order.
 CONTEXT = (
-    "array_type", "descriptor", "true", "false", "none", "incref", "decref", "new_array", "pack_tuple",
+    "array_type", "descriptor", "true", "false", "none", "incref", "decref", "new_array", "pack_tuple", "integer",
     "workspace", "constants",
 )  # fmt: skip
 
@@ -73,6 +73,7 @@ def make_builtin(name: str, address: int, dtype: np.dtype, workspace: int, const
         "true": id(True), "false": id(False), "none": id(None),
         "incref": pointer(api.Py_IncRef), "decref": pointer(api.Py_DecRef),
         "new_array": numpy_api[93], "pack_tuple": pointer(api.PyTuple_Pack),
+        "integer": pointer(api.PyLong_FromDouble),
         "workspace": workspace, "constants": constants,
     }  # fmt: skip
     context = np.array([addresses[key] for key in CONTEXT], dtype=np.uint64).view(_Context)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,9 @@ class Kernel:
         self._result = None if entry.outputs is not None else entry.result_type
         self._whole = entry.whole_numbers
         self._fast = native.call_new
+        # `tuple.__new__` is quicker than a NamedTuple's own constructor; a tape with one output gives no tuple.
+        result: Any = self._result or tuple
+        self._of_one = result if len(self.tape.outputs) == 1 else partial(tuple.__new__, result)
         self._shapes = [port.shape for port in self.tape.inputs]
         self._output_shapes = [port.shape for port in self.tape.outputs]
 
@@ -192,13 +195,6 @@ class Kernel:
         if batch:
             self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
         return self._wrapped(outputs, out)
-
-    def _of_one(self, result: Any) -> Any:
-        """The result of one state, in as little time as that takes."""
-        values = list(result) if isinstance(result, tuple) else [result]
-        for k in self._whole:
-            values[k] = int(values[k])
-        return self._result(*values)  # type: ignore[misc]
 
     def _wrapped(self, outputs: Sequence[Any], out: Any) -> Any:
         """What is returned: the very arrays that were given to write into, if some were."""

@@ -7,6 +7,8 @@ touches nothing), and Python's careful path decides. It keeps the GIL, so that o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sarrus.codegen.builtin import (
     CONTEXT,
     DATA,
@@ -28,8 +30,8 @@ from sarrus.codegen.writer import Writer
 def emit_single(plan: Plan, lane: Lane, run: str) -> str:
     """Two METH_FASTCALL functions.
 
-    `single_into(*inputs, *outputs) -> bool` says whether it ran; `single_new(*inputs)` returns a new array
-    (a tuple of them where there are several outputs), or None if it did not run.
+    `single_into(*inputs, *outputs) -> bool` says whether it ran; `single_new(*inputs)` returns a new array,
+    a Python integer for a whole number (a tuple of them where there are several outputs), or None if it did not run.
     """
     return "\n".join([_emit_into(plan, lane, run), _emit_new(plan, lane, run)])
 
@@ -52,8 +54,13 @@ def _emit_new(plan: Plan, lane: Lane, run: str) -> str:
     w = Writer("ptr @single_new(ptr %self, ptr %args, i64 %nargs)")
     context = _context(w)
     data = _checked_data(w, context, [(p, INPUT_FLAGS) for p in inputs], lane)
-    arrays, targets = [], []
+    results: list[str | None] = []
+    targets: list[str | None] = []
     for number, port in enumerate(outputs):
+        if port.whole:
+            results.append(None)
+            targets.append(None)
+            continue
         values = ", ".join(f"i64 {d}" for d in port.shape) or "i64 0"
         shapes.append(f"@single_shape{number} = private constant [{max(1, len(port.shape))} x i64] [{values}], align 8")
         array = w.value(
@@ -61,22 +68,36 @@ def _emit_new(plan: Plan, lane: Lane, run: str) -> str:
             f"ptr @single_shape{number}, i32 {TYPE_NUMBER[lane.bits]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
         )
         _unless(w, w.value(f"icmp ne ptr {array}, null"), "failed")
-        arrays.append(array)
+        results.append(array)
         targets.append(w.value(f"load ptr, ptr {w.offset(array, DATA)}, align 8"))
     _run(w, context, plan, lane, run, data, targets)
-    if len(arrays) == 1:
-        w.do(f"ret ptr {arrays[0]}")
+    made = [
+        _integer(w, context, lane, plan.output_slot[k]) if result is None else result
+        for k, result in enumerate(results)
+    ]
+    if len(made) == 1:
+        w.do(f"ret ptr {made[0]}")
     else:
-        items = "".join(f", ptr {a}" for a in arrays)
-        result = w.value(f"call ptr (i64, ...) {context['pack_tuple']}(i64 {len(arrays)}{items})")
-        for array in arrays:
-            w.do(f"call void {context['decref']}(ptr {array})")
-        w.do(f"ret ptr {result}")
-    if arrays:
-        w.label("failed")  # no memory: NumPy has set the exception
+        items = "".join(f", ptr {result}" for result in made)
+        packed = w.value(f"call ptr (i64, ...) {context['pack_tuple']}(i64 {len(made)}{items})")
+        for result in made:
+            w.do(f"call void {context['decref']}(ptr {result})")
+        w.do(f"ret ptr {packed}")
+    if made:
+        w.label("failed")  # no memory: the exception is set
         w.do("ret ptr null")
     w.label("decline")
     return "\n".join([*shapes, _finish(w, context["none"], context)])
+
+
+def _integer(w: Writer, context: dict[str, str], lane: Lane, slot: int) -> str:
+    """The number in a slot of the workspace as a Python integer."""
+    number = w.value(f"load {lane.scalar}, ptr {w.offset(context['workspace'], slot * lane.scalar_bytes)}, align 4")
+    if lane.scalar != "double":
+        number = w.value(f"fpext {lane.scalar} {number} to double")
+    integer = w.value(f"call ptr {context['integer']}(double {number})")
+    _unless(w, w.value(f"icmp ne ptr {integer}, null"), "failed")
+    return integer
 
 
 def _context(w: Writer) -> dict[str, str]:
@@ -115,14 +136,21 @@ def _checked_data(w: Writer, context: dict[str, str], ports: list[tuple[Port, in
 
 
 def _run(
-    w: Writer, context: dict[str, str], plan: Plan, lane: Lane, run: str, sources: list[str], targets: list[str]
+    w: Writer,
+    context: dict[str, str],
+    plan: Plan,
+    lane: Lane,
+    run: str,
+    sources: list[str],
+    targets: Sequence[str | None],
 ) -> None:
     workspace, size = context["workspace"], lane.scalar_bytes
     for source, slot, port in zip(sources, plan.input_slot, plan.tape.inputs, strict=True):
         _copy(w, source, w.offset(workspace, slot * size), port.size, lane)
     w.do(f"call void @{run}(ptr {workspace}, ptr {context['constants']})")
     for target, slot, port in zip(targets, plan.output_slot, plan.tape.outputs, strict=True):
-        _copy(w, w.offset(workspace, slot * size), target, port.size, lane)
+        if target is not None:
+            _copy(w, w.offset(workspace, slot * size), target, port.size, lane)
 
 
 def _copy(w: Writer, source: str, target: str, count: int, lane: Lane) -> None:

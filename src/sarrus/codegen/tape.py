@@ -30,7 +30,7 @@ import hashlib
 import io
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import astuple, dataclass
 from functools import cached_property
 
@@ -80,6 +80,7 @@ class Port:
 
     name: str
     shape: tuple[int, ...]
+    whole: bool = False  # a single whole number: a status, or a count
 
     @property
     def size(self) -> int:
@@ -176,8 +177,8 @@ class Tape:
         stages = list(dict.fromkeys(self.stage))
         number = {stage: k for k, stage in enumerate(stages)}
         head = {
-            "inputs": [(p.name, p.shape) for p in self.inputs],
-            "outputs": [(p.name, p.shape) for p in self.outputs],
+            "inputs": [astuple(port) for port in self.inputs],
+            "outputs": [astuple(port) for port in self.outputs],
             "stages": stages,
             "loops": [astuple(loop) for loop in self.loops],
             "guards": [astuple(guard) for guard in self.guards],
@@ -195,8 +196,10 @@ class Tape:
         """What `to_bytes` wrote; an error for anything else."""
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             head = json.loads(file["head"].tobytes())
-            inputs = tuple(Port(name, tuple(shape)) for name, shape in head["inputs"])
-            outputs = tuple(Port(name, tuple(shape)) for name, shape in head["outputs"])
+            inputs, outputs = (
+                tuple(Port(name, tuple(shape), whole) for name, shape, whole in head[key])
+                for key in ("inputs", "outputs")
+            )
             stages, numbers = head["stages"], file["stage"].tolist()
             op, arg, results = file["op"], file["arg"], file["results"].astype(np.int32)
             constants = file["constants"]
@@ -239,12 +242,13 @@ def tape_of(
     graph: Graph,
     inputs: tuple[Port, ...],
     outputs: dict[str, np.ndarray],
+    whole: Collection[str] = (),
 ) -> Tape:
-    """The part of `graph` that the outputs need, in its order, as a `Tape`."""
+    """The part of `graph` that the outputs need, in its order, as a `Tape`. `whole`: outputs that are whole numbers."""
     ports, roots = [], []
     for name, value in outputs.items():
         array = np.asarray(value, dtype=object)
-        ports.append(Port(name, array.shape))
+        ports.append(Port(name, array.shape, name in whole))
         indices = [graph.lift(x).index for x in array.reshape(-1).tolist()]
         roots.append(np.array(indices, dtype=np.int64))
 

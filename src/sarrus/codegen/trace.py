@@ -71,7 +71,8 @@ def _trace(
     }
     result = entry.function(model, **arrays, **options)
     outputs = {entry.outputs: result} if entry.outputs is not None else result._asdict()
-    return tape_of(graph, ports, {name: np.asarray(value) for name, value in outputs.items()})
+    whole = [list(outputs)[k] for k in entry.whole_numbers]
+    return tape_of(graph, ports, {name: np.asarray(value) for name, value in outputs.items()}, whole)
 
 
 def op_count(model: Model, method: str, **options: Any) -> OpCount:
