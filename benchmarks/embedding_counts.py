@@ -31,7 +31,7 @@ import sarrus
 from benchmarks.geared_robots import HYBRIDS, ROBOTS
 from benchmarks.loop_systems import MissingFileError
 from benchmarks.rotor_free import approximate, unconstrained
-from sarrus.model import zoo
+from sarrus import zoo
 from sarrus.model.model import Model
 
 PROXIMAL = ("lcaba", "prox_bbo", "prox_ltl")

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
-from sarrus.model import zoo
+from sarrus import zoo
 from sarrus.model.model import Model
 
 METHODS = ("lcaba", "prox_bbo", "prox_ltl")

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
-from sarrus.delassus import delassus
+from sarrus.calls.delassus import delassus
 from sarrus.importers.example_robots import example_robot
 from sarrus.model.compose import attach
 from sarrus.model.constraints import Constraint, contact, link_rows

@@ -28,7 +28,7 @@ import sarrus
 from benchmarks.geared_robots import mit_humanoid_leg
 from benchmarks.loop_systems import MissingFileError
 from benchmarks.rotor_free import approximate, is_rotor, relations_at_home, unconstrained
-from sarrus.model import zoo
+from sarrus import zoo
 from sarrus.model.model import Model
 
 AMPLITUDE, FREQUENCIES, STEPS = 0.5, (0.25, 0.5, 0.75, 1.5), 2000

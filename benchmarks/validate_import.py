@@ -32,10 +32,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy: a process per cor
 
 import numpy as np
 
-from sarrus.algorithms.aba import aba
-from sarrus.algorithms.crba import crba
-from sarrus.algorithms.frame_jacobian import frame_jacobian
-from sarrus.algorithms.rnea import rnea
+from sarrus.algorithms.tree.aba import aba
+from sarrus.algorithms.tree.crba import crba
+from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
+from sarrus.algorithms.tree.rnea import rnea
 from sarrus.errors import InertiaError, SarrusError
 from sarrus.importers.document import read_document
 from sarrus.importers.example_robots import example_robots

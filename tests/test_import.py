@@ -10,7 +10,7 @@ import pytest
 
 import sarrus
 
-LATER = ["sarrus.importers", "sarrus.model.zoo", "sarrus.simulation", "sarrus.viewer", "sarrus.codegen.kernel"]
+LATER = ["sarrus.importers", "sarrus.zoo", "sarrus.simulation", "sarrus.viewer", "sarrus.codegen.runtime.kernel"]
 HEAVY = ["casadi", "llvmlite", "mujoco", "pinocchio", "viser", "matplotlib", "typer", "rich"]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from lxml import etree
 
 from benchmarks.validate_import import velocity_map
-from sarrus.algorithms.crba import crba
-from sarrus.algorithms.rnea import rnea
+from sarrus.algorithms.tree.crba import crba
+from sarrus.algorithms.tree.rnea import rnea
 from sarrus.errors import UnsupportedError
 from sarrus.importers.mujoco_state import to_mujoco_state
 from sarrus.importers.numbers import plain_numbers

@@ -94,7 +94,7 @@ class Judge:
         self._trajectory()
 
     def _trajectory(self) -> None:
-        from sarrus.model import zoo
+        from sarrus import zoo
         from sarrus.simulation.trajectory import Trajectory
 
         self.model = zoo.chain(2)

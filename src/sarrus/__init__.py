@@ -12,50 +12,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sarrus import errors
-from sarrus.algorithms.aba import aba as _aba
-from sarrus.algorithms.bbo import bbo as _bbo
-from sarrus.algorithms.bias_forces import bias_forces as _bias_forces
-from sarrus.algorithms.ce_aba import ce_aba as _ce_aba
-from sarrus.algorithms.ce_bias_forces import ce_bias_forces as _ce_bias_forces
-from sarrus.algorithms.ce_crba import ce_crba as _ce_crba
-from sarrus.algorithms.ce_rnea import ce_rnea as _ce_rnea
-from sarrus.algorithms.center_of_mass import center_of_mass as _center_of_mass
-from sarrus.algorithms.centroidal_momentum import centroidal_momentum as _centroidal_momentum
-from sarrus.algorithms.centroidal_momentum_matrix import centroidal_momentum_matrix as _centroidal_momentum_matrix
-from sarrus.algorithms.closure import closure as _closure
-from sarrus.algorithms.constrained_aba import constrained_aba as _constrained_aba
-from sarrus.algorithms.crba import crba as _crba
-from sarrus.algorithms.efpa import efpa as _efpa
-from sarrus.algorithms.energy import energy as _energy
-from sarrus.algorithms.expand import expand as _expand
-from sarrus.algorithms.forward_kinematics import forward_kinematics as _forward_kinematics
-from sarrus.algorithms.frame_jacobian import frame_jacobian as _frame_jacobian
-from sarrus.algorithms.frame_jacobian_bias import frame_jacobian_bias as _frame_jacobian_bias
-from sarrus.algorithms.gravity_forces import gravity_forces as _gravity_forces
-from sarrus.algorithms.kjr import kjr as _kjr
-from sarrus.algorithms.lcaba import lcaba as _lcaba
-from sarrus.algorithms.ltl import ltl as _ltl
-from sarrus.algorithms.ltl_osim import ltl_osim as _ltl_osim
-from sarrus.algorithms.ltl_soft import ltl_soft as _ltl_soft
-from sarrus.algorithms.project import project as _project
-from sarrus.algorithms.prox_bbo import prox_bbo as _prox_bbo
-from sarrus.algorithms.prox_ltl import prox_ltl as _prox_ltl
-from sarrus.algorithms.prox_pv import prox_pv as _prox_pv
-from sarrus.algorithms.pv import pv as _pv
-from sarrus.algorithms.pv_early import pv_early as _pv_early
-from sarrus.algorithms.pv_osim import pv_osim as _pv_osim
-from sarrus.algorithms.pv_osim_fast import pv_osim_fast as _pv_osim_fast
-from sarrus.algorithms.pv_osimr import pv_osimr as _pv_osimr
-from sarrus.algorithms.pv_soft import pv_soft as _pv_soft
-from sarrus.algorithms.reduce import reduce as _reduce
-from sarrus.algorithms.references import cite
-from sarrus.algorithms.registry import algorithms
-from sarrus.algorithms.rnea import rnea as _rnea
-from sarrus.codegen.tape import OpCount
-from sarrus.codegen.trace import op_count
-from sarrus.delassus import delassus, delassus_cholesky, operational_space_inertia
-from sarrus.dynamics import forward_dynamics, methods
-from sarrus.eager import eager
+from sarrus.algorithms.constrained.bbo import bbo as _bbo
+from sarrus.algorithms.constrained.constrained_aba import constrained_aba as _constrained_aba
+from sarrus.algorithms.constrained.lcaba import lcaba as _lcaba
+from sarrus.algorithms.constrained.ltl import ltl as _ltl
+from sarrus.algorithms.constrained.ltl_soft import ltl_soft as _ltl_soft
+from sarrus.algorithms.constrained.prox_bbo import prox_bbo as _prox_bbo
+from sarrus.algorithms.constrained.prox_ltl import prox_ltl as _prox_ltl
+from sarrus.algorithms.constrained.prox_pv import prox_pv as _prox_pv
+from sarrus.algorithms.constrained.pv import pv as _pv
+from sarrus.algorithms.constrained.pv_early import pv_early as _pv_early
+from sarrus.algorithms.constrained.pv_soft import pv_soft as _pv_soft
+from sarrus.algorithms.delassus.efpa import efpa as _efpa
+from sarrus.algorithms.delassus.kjr import kjr as _kjr
+from sarrus.algorithms.delassus.ltl_osim import ltl_osim as _ltl_osim
+from sarrus.algorithms.delassus.pv_osim import pv_osim as _pv_osim
+from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast as _pv_osim_fast
+from sarrus.algorithms.delassus.pv_osimr import pv_osimr as _pv_osimr
+from sarrus.algorithms.embedded.ce_aba import ce_aba as _ce_aba
+from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces as _ce_bias_forces
+from sarrus.algorithms.embedded.ce_crba import ce_crba as _ce_crba
+from sarrus.algorithms.embedded.ce_rnea import ce_rnea as _ce_rnea
+from sarrus.algorithms.embedded.expand import expand as _expand
+from sarrus.algorithms.embedded.reduce import reduce as _reduce
+from sarrus.algorithms.position.closure import closure as _closure
+from sarrus.algorithms.position.project import project as _project
+from sarrus.algorithms.tree.aba import aba as _aba
+from sarrus.algorithms.tree.bias_forces import bias_forces as _bias_forces
+from sarrus.algorithms.tree.center_of_mass import center_of_mass as _center_of_mass
+from sarrus.algorithms.tree.centroidal_momentum import centroidal_momentum as _centroidal_momentum
+from sarrus.algorithms.tree.centroidal_momentum_matrix import centroidal_momentum_matrix as _centroidal_momentum_matrix
+from sarrus.algorithms.tree.crba import crba as _crba
+from sarrus.algorithms.tree.energy import energy as _energy
+from sarrus.algorithms.tree.forward_kinematics import forward_kinematics as _forward_kinematics
+from sarrus.algorithms.tree.frame_jacobian import frame_jacobian as _frame_jacobian
+from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias as _frame_jacobian_bias
+from sarrus.algorithms.tree.gravity_forces import gravity_forces as _gravity_forces
+from sarrus.algorithms.tree.rnea import rnea as _rnea
+from sarrus.calls.delassus import delassus, delassus_cholesky, operational_space_inertia
+from sarrus.calls.dynamics import forward_dynamics, methods
+from sarrus.calls.eager import eager
+from sarrus.codegen.tape.tape import OpCount
+from sarrus.codegen.tape.trace import op_count
 from sarrus.model.actuators import Actuator
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.compose import attach
@@ -77,13 +75,15 @@ from sarrus.model.constraints import (
 )
 from sarrus.model.model import Body, Frame, Joint, Model
 from sarrus.model.state import difference, integrate, neutral, normalize
+from sarrus.registry.references import cite
+from sarrus.registry.table import algorithms
 from sarrus.status import Status
 
 if TYPE_CHECKING:  # imported when used: see `_LATER`
-    from sarrus.codegen.kernel import Kernel, compile
+    from sarrus import zoo
+    from sarrus.codegen.runtime.kernel import Kernel, compile
     from sarrus.diagnosis import Diagnosis, diagnose
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
-    from sarrus.model import zoo
     from sarrus.planning.embedding import embed
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
@@ -237,10 +237,9 @@ __all__ = [
 
 # What not every program needs, by module: `import sarrus` stays quick.
 _LATER = {
-    "codegen.kernel": ("Kernel", "compile"),
+    "codegen.runtime.kernel": ("Kernel", "compile"),
     "diagnosis": ("Diagnosis", "diagnose"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
-    "model": ("zoo",),
     "planning.embedding": ("embed",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),
@@ -255,10 +254,10 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "zoo":
+        return import_module("sarrus.zoo")
     for module, names in _LATER.items():
         if name in names:
-            found = import_module(f"sarrus.{module}")
-            value = getattr(found, name) if hasattr(found, name) else import_module(f"sarrus.{module}.{name}")
-            globals()[name] = value
-            return value
+            globals()[name] = getattr(import_module(f"sarrus.{module}"), name)
+            return globals()[name]
     raise AttributeError(f"module 'sarrus' has no attribute {name!r}")

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.all_rows import all_rows
-from sarrus.algorithms.closure import closure as _closure
-from sarrus.algorithms.crba import crba as _crba
-from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
-from sarrus.eager import eager
+from sarrus.algorithms.position.closure import closure as _closure
+from sarrus.algorithms.tree.crba import crba as _crba
+from sarrus.calls.eager import eager
 from sarrus.errors import StateError, UnsupportedError
+from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
+from sarrus.mechanics.constraints.all_rows import all_rows
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import WORLD, WORLD_NAME, Model
 from sarrus.model.state import (

@@ -15,7 +15,7 @@ import numpy as np
 import sarrus
 from sarrus import zoo
 from sarrus.model.model import Frame, Model, Placement
-from sarrus.model.sketch import Sketch
+from sarrus.zoo.sketch import Sketch
 from tests.oracles import loops
 from tests.oracles.constrained import Kkt
 

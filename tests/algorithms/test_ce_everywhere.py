@@ -12,8 +12,8 @@ import pytest
 
 import sarrus
 from sarrus import zoo
-from sarrus.algorithms.references import BIBTEX
 from sarrus.errors import StateError, UnsupportedError
+from sarrus.registry.references import BIBTEX
 from tests.algorithms.embedded_cases import state_of
 from tests.mechanisms import relative_error
 from tests.oracles import loops

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.delassus import delassus_methods
+from sarrus.calls.delassus import delassus_methods
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from tests.algorithms.embedded_cases import BASES, Dense, State, dense, loop_on_a_loop, pinned, state_of

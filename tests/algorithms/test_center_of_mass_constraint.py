@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus import zoo
 from sarrus.errors import ModelError, UnsupportedError
-from sarrus.model import zoo
 from sarrus.model.state import random_state
 from tests.oracles.loops import kkt, solve
 

@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sarrus
-from sarrus.algorithms.pv_osim_fast import pv_osim_fast as _pv_osim_fast
-from sarrus.delassus import (
+from sarrus import zoo
+from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast as _pv_osim_fast
+from sarrus.calls.delassus import (
     default_delassus_method,
     delassus,
     delassus_cholesky,
     delassus_methods,
     operational_space_inertia,
 )
-from sarrus.eager import eager
+from sarrus.calls.eager import eager
 from sarrus.errors import StateError, UnknownNameError, UnsupportedError
-from sarrus.model import zoo
 from sarrus.model.constraints import LinkRows, LoopClosure, contact, link_rows
 from sarrus.model.model import Model
 from sarrus.model.state import random_state

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.algorithms import link_elimination, merged_ports
-from sarrus.algorithms.lcaba import augmented_lagrangian
-from sarrus.algorithms.link_form import Form
-from sarrus.algorithms.passage import Passage
-from sarrus.algorithms.problem import pose_problem
+from sarrus.algorithms.constrained.lcaba import augmented_lagrangian
+from sarrus.mechanics.bodies.passage import Passage
+from sarrus.mechanics.problem import pose_problem
+from sarrus.mechanics.solvers import link_elimination, merged_ports
+from sarrus.mechanics.solvers.link_form import Form
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.state import random_state

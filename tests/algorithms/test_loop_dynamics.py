@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.algorithms.penalty import penalties
 from sarrus.errors import UnsupportedError
+from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import CLOSURES
 from sarrus.model.state import random_state

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.algorithms.loop_delassus import rows_at_rest
-from sarrus.algorithms.loop_jacobian import loop_jacobian
-from sarrus.algorithms.loop_roots import early_roots, loop_roots
-from sarrus.model import zoo
+from sarrus import zoo
+from sarrus.mechanics.constraints.loop_jacobian import loop_jacobian
+from sarrus.mechanics.constraints.loop_roots import early_roots, loop_roots
+from sarrus.mechanics.solvers.loop_delassus import rows_at_rest
 from sarrus.model.constraints import CLOSURES, Coupling, Distance, LoopClosure, contact, link_rows
 from sarrus.model.model import WORLD
 from sarrus.model.state import random_state

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.algorithms import registry
+from sarrus.registry import table as registry
 from tests.mechanisms import MOVING_KINDS, Mechanism, mechanism, relative_error
 
 ROBOT = mechanism(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.codegen.graph import Graph, Op
-from sarrus.codegen.tape import Port, Tape, tape_of
+from sarrus.codegen.tape.graph import Graph, Op
+from sarrus.codegen.tape.tape import Port, Tape, tape_of
 
 
 def random_tape(operations: int, seed: int, transcendental: bool = True) -> Tape:

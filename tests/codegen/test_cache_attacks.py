@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.codegen import cache, cache_names
-from sarrus.codegen.artifact import Artifact
-from sarrus.codegen.native import build_native
-from sarrus.codegen.private_directory import PrivateDirectory
-from sarrus.codegen.seal import KEY_FILE, key_in, sealed, unsealed
-from sarrus.codegen.tape import Tape
+from sarrus.codegen.emit.artifact import Artifact
+from sarrus.codegen.runtime import cache, cache_names
+from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.runtime.private_directory import PrivateDirectory
+from sarrus.codegen.runtime.seal import KEY_FILE, key_in, sealed, unsealed
+from sarrus.codegen.tape.tape import Tape
 from sarrus.errors import CacheWarning
 from tests.codegen.random_tapes import random_tape
 
@@ -317,7 +317,7 @@ class TestPlaces:
         assert cache.load("../x", bytes) is None
 
     def test_without_owners_and_descriptors_as_on_windows(self, directory, monkeypatch):
-        from sarrus.codegen import private_directory
+        from sarrus.codegen.runtime import private_directory
 
         monkeypatch.setattr(private_directory, "_HAS_OWNERS", False)
         monkeypatch.setattr(private_directory, "_BY_DESCRIPTOR", False)
@@ -348,7 +348,7 @@ class TestNames:
 
     def test_an_algorithm_of_somebody_elses_is_named_by_what_it_does(self):
         """Its text may change, and its name stay the same."""
-        from sarrus.algorithms.registry import Algorithm, Input
+        from sarrus.registry.table import Algorithm, Input
 
         def kernel_that(scales: float):
             def scaled(model, q):
@@ -418,7 +418,8 @@ _KILLED = """
 import os, signal, sys, time
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/src"]
 import sarrus
-from sarrus.codegen import cache, kernel
+from sarrus.codegen.runtime import cache
+from sarrus.codegen.runtime import kernel
 from tests.codegen.test_cache_attacks import pendulum
 kernels = [sarrus.compile(pendulum(1.0 + k), "aba") for k in range(3)]
 key_file = cache.cache_directory() / "seal.key"

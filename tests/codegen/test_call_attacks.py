@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.codegen import crew
-from sarrus.codegen.program import Copy, Gather, Program, Run, Scatter
+from sarrus.codegen.runtime import crew
+from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 from sarrus.errors import StateError, UnsupportedError
 
 MODEL = sarrus.zoo.chain(2)
@@ -249,7 +249,7 @@ class TestNumbers:
 
     @pytest.mark.parametrize("threads", [10**9, 2**70, np.int8(2), np.uint64(3)])
     def test_more_threads_than_make_sense(self, aba, threads, monkeypatch):
-        monkeypatch.setattr("sarrus.codegen.native.MOST_THREADS", 3)
+        monkeypatch.setattr("sarrus.codegen.runtime.native.MOST_THREADS", 3)
         arrays = state(1000)
         np.testing.assert_array_equal(aba(*arrays, threads=threads), aba(*arrays, threads=1))
 

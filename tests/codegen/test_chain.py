@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sarrus.codegen import interpret
-from sarrus.codegen.chain import chain
-from sarrus.codegen.fuse import fuse
-from sarrus.codegen.graph import Graph, Op
-from sarrus.codegen.tape import IDLE, Port, Tape, tape_of
+from sarrus.codegen.passes.chain import chain
+from sarrus.codegen.passes.fuse import fuse
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.graph import Graph, Op
+from sarrus.codegen.tape.tape import IDLE, Port, Tape, tape_of
 from sarrus.spatial.iteration import iterate
 from tests.codegen.random_tapes import random_inputs, random_tape
 

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from sarrus.codegen import crew
+from sarrus.codegen.runtime import crew
 
 _LOG = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p

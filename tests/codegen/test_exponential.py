@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sarrus.codegen import host
-from sarrus.codegen.graph import Graph
-from sarrus.codegen.native import build_native
-from sarrus.codegen.tape import Port, Tape, tape_of
+from sarrus.codegen.emit import host
+from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.tape.graph import Graph
+from sarrus.codegen.tape.tape import Port, Tape, tape_of
 
 NAMES = ("exp", "log", "tanh")
 ULP = {"exp": 1.2, "log": 1.0, "tanh": 3.0}  # found among 1e8 numbers: 1.05, 0.85, 2.6

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.codegen import interpret
-from sarrus.codegen.c_export import write_c
-from sarrus.codegen.casadi_export import casadi_function
-from sarrus.codegen.casadi_import import evaluate
-from sarrus.codegen.graph import Graph, Op
-from sarrus.codegen.native import build_native
-from sarrus.codegen.tape import Port, Tape, tape_of
+from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.c_export import write_c
+from sarrus.codegen.tape.casadi_export import casadi_function
+from sarrus.codegen.tape.casadi_import import evaluate
+from sarrus.codegen.tape.graph import Graph, Op
+from sarrus.codegen.tape.tape import Port, Tape, tape_of
 from sarrus.errors import UnsupportedError
 from sarrus.spatial.iteration import iterate
 

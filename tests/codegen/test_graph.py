@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from sarrus.codegen.graph import Graph, Op, Symbol
+from sarrus.codegen.tape.graph import Graph, Op, Symbol
 from sarrus.spatial.parameter import Parameter
 
 
@@ -110,8 +110,8 @@ def test_lifted_constants_are_numbers_again(g, xyz):
 )
 def test_arithmetic_on_lifted_constants_has_the_right_value(g, make):
     """A constant that was lifted may stay a symbol; its value must not change."""
-    from sarrus.codegen.interpret import run
-    from sarrus.codegen.tape import tape_of
+    from sarrus.codegen.tape.interpret import run
+    from sarrus.codegen.tape.tape import tape_of
 
     (value,) = run(tape_of(g, (), {"y": np.array([make(g.constant(2.0))], dtype=object)}), [])
     assert value == [make(2.0)]

@@ -9,12 +9,12 @@ import subprocess
 import numpy as np
 import pytest
 
-from sarrus.codegen import interpret
-from sarrus.codegen.c_export import write_c
-from sarrus.codegen.casadi_export import casadi_function
-from sarrus.codegen.graph import Graph
-from sarrus.codegen.native import build_native
-from sarrus.codegen.tape import Port, Tape, tape_of
+from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.c_export import write_c
+from sarrus.codegen.tape.casadi_export import casadi_function
+from sarrus.codegen.tape.graph import Graph
+from sarrus.codegen.tape.tape import Port, Tape, tape_of
 from sarrus.errors import UnsupportedError
 from sarrus.spatial.iteration import iterate
 from sarrus.spatial.replacement import replace_where

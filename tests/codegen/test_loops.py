@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sarrus.codegen import host, interpret
-from sarrus.codegen.c_export import write_c
-from sarrus.codegen.casadi_export import casadi_function
-from sarrus.codegen.fuse import fuse
-from sarrus.codegen.graph import Graph, Op, Symbol
-from sarrus.codegen.native import build_native
-from sarrus.codegen.tape import Loop, Port, Tape, tape_of
+from sarrus.codegen.emit import host
+from sarrus.codegen.passes.fuse import fuse
+from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.c_export import write_c
+from sarrus.codegen.tape.casadi_export import casadi_function
+from sarrus.codegen.tape.graph import Graph, Op, Symbol
+from sarrus.codegen.tape.tape import Loop, Port, Tape, tape_of
 from sarrus.errors import UnsupportedError
 from sarrus.spatial.choice import choose
 from sarrus.spatial.iteration import iterate
@@ -605,7 +606,7 @@ def random_loops(seed: int) -> Tape:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_loops(seed, monkeypatch):
-    from sarrus.codegen import compile as pipeline
+    from sarrus.codegen.emit import compile as pipeline
 
     monkeypatch.setattr(pipeline, "CHUNK_SIZE", 6)  # many functions, so that most values go through the workspace
     tape = random_loops(seed)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sarrus.codegen import cache, cache_names
-from sarrus.codegen.native import build_native
+from sarrus.codegen.runtime import cache, cache_names
+from sarrus.codegen.runtime.native import build_native
 from sarrus.errors import CacheWarning
 from tests.codegen.random_tapes import empty_outputs, random_inputs, random_tape
 
@@ -127,7 +127,7 @@ _CHILD = """
 import sys
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/src"]
 from tests.codegen.random_tapes import random_tape
-from sarrus.codegen.native import build_native
+from sarrus.codegen.runtime.native import build_native
 native = build_native(random_tape(50, seed=11))
 print(native.from_cache, "llvmlite" in sys.modules)
 """

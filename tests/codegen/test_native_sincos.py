@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sarrus.codegen import host
-from sarrus.codegen.graph import Graph
-from sarrus.codegen.native import build_native
-from sarrus.codegen.tape import Port, tape_of
+from sarrus.codegen.emit import host
+from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.tape.graph import Graph
+from sarrus.codegen.tape.tape import Port, tape_of
 
 
 def kernel(lanes: int | str = "auto", dtype: str = "float64"):

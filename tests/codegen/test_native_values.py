@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from sarrus.codegen import host, interpret
-from sarrus.codegen.fuse import fuse
-from sarrus.codegen.graph import Graph, Op
-from sarrus.codegen.native import build_native
-from sarrus.codegen.tape import Port, Tape, tape_of
+from sarrus.codegen.emit import host
+from sarrus.codegen.passes.fuse import fuse
+from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.graph import Graph, Op
+from sarrus.codegen.tape.tape import Port, Tape, tape_of
 from tests.codegen.random_tapes import empty_outputs, random_inputs, random_tape
 
 LANES = [1, 2, 4, 8]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.codegen.program import Copy, Gather, Program, Run, Scatter
+from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 
 STEPS = 7
 MODEL = sarrus.zoo.chain(3)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sarrus.codegen import interpret
-from sarrus.codegen.allocate import Compute, Load, allocate
-from sarrus.codegen.fuse import fuse
-from sarrus.codegen.plan import plan
-from sarrus.codegen.schedule import schedule
-from sarrus.codegen.steps import Chunk, Plan
-from sarrus.codegen.tape import ARITY, Tape
-from sarrus.codegen.windows import BASES, Windows
+from sarrus.codegen.emit.windows import BASES, Windows
+from sarrus.codegen.passes.allocate import Compute, Load, allocate
+from sarrus.codegen.passes.fuse import fuse
+from sarrus.codegen.passes.plan import plan
+from sarrus.codegen.passes.schedule import schedule
+from sarrus.codegen.passes.steps import Chunk, Plan
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.tape import ARITY, Tape
 from tests.codegen.random_tapes import random_inputs, random_tape
 
 GARBAGE = 1e300  # in every slot that nothing has been stored in

@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sarrus.codegen.graph import Graph, Op
-from sarrus.codegen.interpret import run
-from sarrus.codegen.tape import OpCount, Port, Tape, tape_of
+from sarrus.codegen.tape.graph import Graph, Op
+from sarrus.codegen.tape.interpret import run
+from sarrus.codegen.tape.tape import OpCount, Port, Tape, tape_of
 from sarrus.spatial.stages import stage
 
 IN = (Port("x", (4,)),)

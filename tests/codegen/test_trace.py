@@ -11,10 +11,10 @@ import pytest
 
 import sarrus
 from sarrus import ModelBuilder
-from sarrus.codegen.interpret import run
-from sarrus.codegen.parameters import symbols_of
-from sarrus.codegen.tape import Port
-from sarrus.codegen.trace import op_count, trace
+from sarrus.codegen.tape.interpret import run
+from sarrus.codegen.tape.parameters import symbols_of
+from sarrus.codegen.tape.tape import Port
+from sarrus.codegen.tape.trace import op_count, trace
 from sarrus.errors import UnknownNameError, UnsupportedError
 from tests.mechanisms import mechanism, relative_error
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus import zoo
 from sarrus.errors import ModelError, NameClashError, UnknownNameError
-from sarrus.model import zoo
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.compose import attach
 from sarrus.model.constraints import Coupling, contact

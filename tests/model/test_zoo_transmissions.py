@@ -8,7 +8,7 @@ import pytest
 import sarrus
 from sarrus import zoo
 from sarrus.errors import ModelError, UnknownNameError
-from sarrus.model.zoo_blocks import SUB_MECHANISMS, Mount, Parts, add_link_and_rotor, add_parallel_belt
+from sarrus.zoo.blocks import SUB_MECHANISMS, Mount, Parts, add_link_and_rotor, add_parallel_belt
 from tests.mechanisms import relative_error
 from tests.oracles import loops
 

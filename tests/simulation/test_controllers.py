@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.codegen.casadi_import import evaluate
+from sarrus.codegen.tape.casadi_import import evaluate
 from sarrus.errors import StateError, UnsupportedError
 from tests.simulation.mechanisms_in_motion import floating_four_bar, on_the_loop
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus import zoo
 from sarrus.errors import StateError
-from sarrus.model import zoo
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.simulation.trajectory_files import about
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sarrus.codegen.graph import Graph
-from sarrus.codegen.interpret import run
-from sarrus.codegen.tape import Port, tape_of
+from sarrus.codegen.tape.graph import Graph
+from sarrus.codegen.tape.interpret import run
+from sarrus.codegen.tape.tape import Port, tape_of
 from sarrus.spatial.arrays import as_field, is_numeric, matrix, vector
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.linear_algebra import ldl, ldl_solve, subtract_product

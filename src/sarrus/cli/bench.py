@@ -13,16 +13,16 @@ from rich.progress import Progress
 from rich.table import Table
 
 import sarrus
-from sarrus.algorithms import registry
 from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peer
 from sarrus.cli.robot_argument import HELP, AllowOutside, robot_for
 from sarrus.cli.timing import Timing, interleaved, ratio
-from sarrus.codegen.kernel import Kernel, available_cores
-from sarrus.codegen.kernel import compile as compile_kernel
-from sarrus.codegen.peak import measure_peak
+from sarrus.codegen.runtime.kernel import Kernel, available_cores
+from sarrus.codegen.runtime.kernel import compile as compile_kernel
+from sarrus.codegen.runtime.peak import measure_peak
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
+from sarrus.registry import table as registry
 
 _DISAGREEMENT = 1e-9
 

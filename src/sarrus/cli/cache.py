@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sarrus.codegen.cache import cache_clear, cache_info
+from sarrus.codegen.runtime.cache import cache_clear, cache_info
 
 cache = typer.Typer(
     help="Compiled kernels on disk: where they are, how large, and how to forget them.", no_args_is_help=True

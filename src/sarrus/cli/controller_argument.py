@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.algorithms.crba import crba
-from sarrus.eager import eager
+from sarrus.algorithms.tree.crba import crba
+from sarrus.calls.eager import eager
 from sarrus.errors import SarrusError, StateError, UnsupportedError, unknown_name
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.model import Model

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from sarrus.algorithms import registry
 from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
-from sarrus.codegen.trace import op_count
+from sarrus.codegen.tape.trace import op_count
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
 from sarrus.model.constraints import CenterOfMass, Coupling, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.model import Body, Model
+from sarrus.registry import table as registry
 
 _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from sarrus.algorithms import registry
+from sarrus import zoo
 from sarrus.errors import ImportFileError, SarrusError, unknown_name
 from sarrus.importers import load, load_urdf
 from sarrus.importers.example_robots import example_robot
-from sarrus.model import zoo
 from sarrus.model.model import Model
 from sarrus.planning.embedding import embed
+from sarrus.registry import table as registry
 
 HELP = (
     "A URDF or MJCF file; `zoo:NAME:ARGS` for a mechanism of the zoo (zoo:chain:7, zoo:stem:5:4, zoo:sarrus_linkage); "

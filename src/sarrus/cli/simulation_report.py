@@ -8,9 +8,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sarrus.algorithms.registry import find
-from sarrus.codegen.trace import op_count
+from sarrus.codegen.tape.trace import op_count
 from sarrus.model.model import Model
+from sarrus.registry.table import find
 from sarrus.simulation.trajectory import Trajectory
 
 _DYNAMICS_PER_STEP = {"rk4": 4, "adaptive": 7}

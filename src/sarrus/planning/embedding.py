@@ -19,9 +19,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sarrus.algorithms.cluster_rows import rows_of_cluster
-from sarrus.algorithms.project import project
+from sarrus.algorithms.position.project import project
 from sarrus.errors import ModelError, RankWarning, StateError, UnsupportedError, unknown_name
+from sarrus.mechanics.clusters.rows import rows_of_cluster
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.clusters import Cluster, Embedding, find_clusters, with_coordinates
 from sarrus.model.constraints import Coupling, Distance, LoopClosure

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.algorithms import registry
-from sarrus.codegen import interpret
-from sarrus.codegen.trace import trace
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.trace import trace
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.actuators import Actuator
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
+from sarrus.registry import table as registry
 from sarrus.simulation.along import along
 from sarrus.simulation.controllers import AbstractController, CasadiController
 from sarrus.simulation.joint_forces import clamped, cut_effort

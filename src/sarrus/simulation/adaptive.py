@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms import registry
-from sarrus.codegen.kernel import compile
-from sarrus.codegen.program import Copy, Gather, Program, Run, Scatter
+from sarrus.codegen.runtime.kernel import compile
+from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 from sarrus.model.model import Model
+from sarrus.registry import table as registry
 from sarrus.simulation.engine import Given
 from sarrus.simulation.integrators import DORMAND_PRINCE, runge_kutta
 from sarrus.simulation.step import (

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.algorithms.registry import Algorithm
-from sarrus.codegen import interpret
-from sarrus.codegen.kernel import compile
-from sarrus.codegen.trace import trace
+from sarrus.codegen.runtime.kernel import compile
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.trace import trace
 from sarrus.model.model import Model
+from sarrus.registry.table import Algorithm
 from sarrus.spatial.arrays import Array
 
 _WORTH_COMPILING = 20_000_000  # operations in all; fewer take the tape a second or two

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.casadi_import import evaluate
+from sarrus.codegen.tape.casadi_import import evaluate
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.model import Model
 from sarrus.simulation.manifold import difference_to, joints_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.kernel import Kernel, compile
-from sarrus.codegen.program import Copy, Gather, Program, Run, Scatter
+from sarrus.codegen.runtime.kernel import Kernel, compile
+from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, as_type
 from sarrus.model.model import Model

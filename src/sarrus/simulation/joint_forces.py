@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sarrus.algorithms.registry import find
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.model.state import neutral, random_state
+from sarrus.registry.table import find
 from sarrus.simulation.manifold import difference_to, joints_of
 from sarrus.simulation.tendon_forces import TendonNumbers, tendons_of
 from sarrus.spatial.arrays import Array, Scalar, vector

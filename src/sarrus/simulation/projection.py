@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sarrus.algorithms.project import ProjectResult, project
-from sarrus.codegen.kernel import Kernel, compile
+from sarrus.algorithms.position.project import ProjectResult, project
+from sarrus.codegen.runtime.kernel import Kernel, compile
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, LinkConstraint
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array

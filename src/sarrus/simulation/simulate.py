@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.algorithms.default_method import method_for
-from sarrus.algorithms.registry import find
+from sarrus.calls.default_method import method_for
 from sarrus.errors import StateError, UnsupportedError, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
+from sarrus.registry.table import find
 from sarrus.simulation.actuation import actuated, needs_actuators
 from sarrus.simulation.adaptive import AdaptiveEngine
 from sarrus.simulation.controllers import AbstractController, PythonController, Sum

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms import registry
-from sarrus.algorithms.default_method import EMBEDDED
-from sarrus.algorithms.project import project
+from sarrus.algorithms.position.project import project
+from sarrus.calls.default_method import EMBEDDED
 from sarrus.errors import StateError
 from sarrus.model.arguments import positive_number
 from sarrus.model.model import Model
+from sarrus.registry import table as registry
 from sarrus.simulation.controllers import AbstractController
 from sarrus.simulation.integrators import FIXED_STEP, Dynamics
 from sarrus.simulation.joint_forces import JointForceNumbers, joint_forces, within_effort

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sarrus.algorithms.closure import closure
+from sarrus.algorithms.position.closure import closure
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 

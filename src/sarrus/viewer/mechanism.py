@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.all_rows import all_rows
-from sarrus.algorithms.default_method import default_method
-from sarrus.algorithms.forward_kinematics import world_poses
-from sarrus.algorithms.sweeps import joint_kinematics, outward_motion
-from sarrus.codegen.kernel import compile
+from sarrus.calls.default_method import default_method
+from sarrus.codegen.runtime.kernel import compile
 from sarrus.errors import SarrusError, UnsupportedError
+from sarrus.mechanics.bodies.frames import world_poses
+from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
+from sarrus.mechanics.constraints.all_rows import all_rows
 from sarrus.model.constraints import Constraint, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import Model
 from sarrus.model.state import integrate

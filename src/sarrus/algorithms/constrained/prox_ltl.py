@@ -1,0 +1,94 @@
+"""Constrained forward dynamics in joint space, with loops and redundant rows: a sparse proximal factorization."""
+
+from __future__ import annotations
+
+from sarrus.algorithms.tree.rnea import inward_forces
+from sarrus.mechanics.bodies.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
+from sarrus.mechanics.bodies.mass_matrix import mass_matrix
+from sarrus.mechanics.constraints.loop_jacobian import loop_jacobian
+from sarrus.mechanics.problem import pose_problem
+from sarrus.mechanics.solvers.loop_sweeps import dual_scale
+from sarrus.mechanics.solvers.penalty import penalties
+from sarrus.mechanics.solvers.proximal import (
+    INPUTS,
+    MAX_ITERATIONS,
+    RANK_TOLERANCE,
+    SUPPORTS,
+    confirmed,
+    iterations,
+    joined,
+    warm_start,
+)
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
+from sarrus.model.model import Model
+from sarrus.registry.table import algorithm
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl, ldl_solve
+from sarrus.spatial.stages import stage
+
+
+@algorithm(
+    inputs=INPUTS,
+    outputs=None,
+    cost="O(n d^2 + m^2 d + m d^2 + m^3), then O(m^2) per iteration",
+    references=("carpentier2021", "lcaba2025", "featherstone2010"),
+    supports=SUPPORTS,
+    family="constrained dynamics",
+)
+def prox_ltl(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    forces0: Array | None = None,
+    mu: float | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = MAX_ITERATIONS,
+    rank_tolerance: float = RANK_TOLERANCE,
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics by the sparse factorization of the regularised KKT matrix (Carpentier et al. 2021).
+
+        [ -1/mu  J ] [lam]   [ k - lam0 / mu ]
+        [  J^T   M ] [qdd] = [   tau - c     ]                                                    LCABA paper, eq. (12)
+
+    is U D U^T with velocities eliminated from the leaves, then the multipliers: U has M's factor and Y = J L^-1, both
+    with the tree's sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu. Iterations only
+    solve with the latter (eq. 13). For the arguments see `lcaba`.
+    """
+    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_ltl", loops=True, declared=mu is not None)
+    tree, passages, rows = problem.tree, problem.passages, problem.rows
+    factor = ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype))
+    z = solve_transposed(factor, problem.tau - inward_forces(tree, passages, problem.forces))  # L^-T (tau - c)
+    penalty = penalties(model, mu, dual=True)
+    weights = penalty.mu
+    lam0 = joined(warm_start(problem, forces0))
+    J, supports = loop_jacobian(model, tree, passages, rows, q.dtype)
+    A, Y = delassus_of(factor, J, supports)
+    with stage("multipliers"):
+        A[range(len(A)), range(len(A))] = A.diagonal() + 1.0 / weights
+        Lambda = ldl(A)
+        desired = joined([r.k for r in rows])
+        free = Y @ (factor.d_inv * z) - desired  # J qdd_free - k
+        lam = ldl_solve(Lambda, free + lam0 / weights)  # eq. (13)
+
+    def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
+        return ldl_solve(Lambda, r) / weights, ()  # Lambda (lam - lam_before) = the last residual
+
+    done = iterations(
+        step,
+        lam0,
+        (lam - lam0) / weights,
+        (),
+        penalty,
+        dual_scale(desired, free),
+        tolerance,
+        max_iterations,
+        rank_tolerance,
+    )
+    with stage("acceleration"):
+        qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)
+        done = confirmed(done, J @ qdd - desired, dual_scale(desired, free))
+    lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
+    return result_with_status(problem, qdd, lams, residuals, done.iterations, done.status, factor.pivots(tree))

@@ -1,0 +1,79 @@
+"""Constrained forward dynamics of a tree with redundant rows: Popov and Vereshchagin's solver in its proximal form."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.mechanics.problem import pose_problem
+from sarrus.mechanics.solvers.loop_elimination import damped, eliminate
+from sarrus.mechanics.solvers.loop_sweeps import Loads, dual_scale, inward, outward
+from sarrus.mechanics.solvers.penalty import penalties
+from sarrus.mechanics.solvers.proof import seen_by
+from sarrus.mechanics.solvers.proximal import (
+    INPUTS,
+    MAX_ITERATIONS,
+    RANK_TOLERANCE,
+    confirmed,
+    iterations,
+    joined,
+    warm_start,
+)
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
+from sarrus.model.model import WORLD, Model
+from sarrus.registry.table import algorithm
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl_solve
+
+
+@algorithm(
+    inputs=INPUTS,
+    outputs=None,
+    cost="O(n + m^2 d + m^3), then O(m^2) per iteration",
+    references=("sathya2025constrained", "sathya2024pv"),
+    supports=("link constraints", "redundant rows", "conflicting rows", "multi-dof joints"),
+    family="constrained dynamics",
+)
+def prox_pv(
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None = None,
+    external_forces: Array | None = None,
+    forces0: Array | None = None,
+    mu: float | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = MAX_ITERATIONS,
+    rank_tolerance: float = RANK_TOLERANCE,
+) -> ConstrainedDynamicsResult:
+    """Constrained forward dynamics of a tree by proxPV: PV whose L has 1 / mu on its diagonal.
+
+    At the world L = J M^-1 J^T + 1 / mu, which is factored once; iterations only solve with it. The outward sweep comes
+    at the end. For the arguments see `lcaba`.
+    """
+    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_pv", declared=mu is not None)
+    penalty, lam0 = penalties(model, mu, dual=True), joined(warm_start(problem, forces0))
+    weights = penalty.mu
+    desired = joined([r.k for r in problem.rows])
+    nodes, dtype = list(range(len(problem.tree.nodes))), np.result_type(q, tau)
+    roots, damping = [WORLD] * len(problem.rows), (1.0 / weights).astype(dtype)
+    e = eliminate(problem.tree, problem.passages, problem.H, problem.rows, problem.spans, roots, damping, damped)
+    start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})
+    loads = inward(e, nodes, start, problem.tau)
+    lam = lam0
+    if len(lam0):
+        factor = e.closed[WORLD].factor
+        lam = ldl_solve(factor, loads.l)
+
+    def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
+        return ldl_solve(factor, r) / weights, ()
+
+    scale = dual_scale(desired, loads.l)
+    end = iterations(step, lam0, (lam - lam0) / weights, (), penalty, scale, tolerance, max_iterations, rank_tolerance)
+    a: dict[int, Array] = {}
+    qdd = outward(e, nodes, loads, end.lam, a)
+    end = confirmed(end, joined([r.residual(a) for r in problem.rows]), seen_by(problem.rows, a))
+    lam, residual = ([x[span] for span in problem.spans] for x in (end.lam, end.residual))
+    return result_with_status(
+        problem, joined([qdd[i] for i in nodes]), lam, residual, end.iterations, end.status, e.pivots
+    )

@@ -1,0 +1,17 @@
+"""The velocity and gravity terms of the equation of motion."""
+
+from __future__ import annotations
+
+from sarrus.algorithms.tree.rnea import inward_forces
+from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion, resultant_forces
+from sarrus.model.model import Model
+from sarrus.registry.table import algorithm
+from sarrus.spatial.arrays import Array
+
+
+@algorithm(inputs=("q", "v", "external_forces?"), outputs="c", cost="O(n)", references=("featherstone2008",))
+def bias_forces(model: Model, q: Array, v: Array, external_forces: Array | None = None) -> Array:
+    """c(q, v) = inverse dynamics with zero joint acceleration: Coriolis, centrifugal, gravity, minus J^T f_ext."""
+    joints = joint_kinematics(model.tree, q, v)
+    motions = outward_motion(model.tree, joints)
+    return inward_forces(model.tree, joints, resultant_forces(model.tree, motions, external_forces))

@@ -1,0 +1,31 @@
+"""Momentum about the centre of mass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.mechanics.bodies.center import center
+from sarrus.mechanics.bodies.frames import spatial_velocities, world_poses
+from sarrus.mechanics.bodies.sweeps import joint_kinematics
+from sarrus.model.model import Model
+from sarrus.registry.table import algorithm
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.rotations import cross
+from sarrus.spatial.stages import stage
+
+
+@algorithm(inputs=("q", "v"), outputs="h", cost="O(n)", references=("orin2013",))
+def centroidal_momentum(model: Model, q: Array, v: Array) -> Array:
+    """[linear; angular] momentum (6,), angular about the centre of mass, in the world's axes. Without armature."""
+    tree = model.tree
+    joints = joint_kinematics(tree, q, v)
+    poses = world_poses(tree, joints)
+    linear, angular = np.zeros(3), np.zeros(3)
+    with stage("momentum"):
+        for node, velocity, (R, p) in zip(tree.nodes, spatial_velocities(tree, joints), poses, strict=True):
+            own = node.inertia.momentum(velocity)
+            push = R @ own[:3]
+            linear = linear + push
+            angular = angular + R @ own[3:] + cross(p, push)
+        com = center(model, poses)
+        return np.concatenate([linear, angular - cross(com, linear)])

@@ -1,0 +1,96 @@
+"""The Delassus matrix of a model's constraints, damped, factored and inverted.
+
+`delassus` is J M^-1 J^T: accelerations along the constraints' rows for unit forces along them, in the declared basis
+and order. Its inverse is the operational-space inertia. Arrays `q` are (nq,) or (B, nq).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from sarrus.calls.eager import eager
+from sarrus.codegen.tape.trace import op_count
+from sarrus.errors import StateError, UnsupportedError, unknown_name
+from sarrus.mechanics.solvers.loop_delassus import has_loops
+from sarrus.model.model import Model
+from sarrus.registry.table import algorithms
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.parameter import is_casadi
+
+_DEPENDENT = 1e-12  # of a row's own diagonal: what a dependent row leaves of it is rounding
+_CANDIDATES = ("pv_osimr", "pv_osim", "ltl_osim")  # of these one is the cheapest, on every robot so far
+_cheapest: WeakKeyDictionary[Model, str] = WeakKeyDictionary()
+
+
+def delassus_methods() -> tuple[str, ...]:
+    """The algorithms that compute the Delassus matrix, as the registry has them."""
+    return tuple(name for name, entry in algorithms().items() if entry.outputs == "Lambda_inv")
+
+
+def default_delassus_method(model: Model) -> str:
+    """The method with the fewest operations on this robot, among those that take its constraints."""
+    if model not in _cheapest:
+        table = algorithms()
+        able = [m for m in _CANDIDATES if not has_loops(model) or "loops" in table[m].supports]
+        _cheapest[model] = min(able, key=lambda m: op_count(model, m).total)
+    return _cheapest[model]
+
+
+def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Any:
+    """J M^-1 J^T (m, m) of the declared constraints, plus `damping` on its diagonal.
+
+    method: default, that with the fewest operations on this robot among those that take its constraints. The matrix is
+    singular where rows depend on each other (redundant constraints, singular configurations); damping > 0 makes it
+    definite.
+    """
+    method = default_delassus_method(model) if method is None else method
+    if method not in delassus_methods():
+        raise unknown_name("method of delassus:", method, delassus_methods())
+    if not (np.isfinite(damping) and damping >= 0.0):
+        raise StateError(f"delassus: the damping is {damping!r}: it must be finite and not negative")
+    Lambda_inv = eager(algorithms()[method].function)(model, q)
+    return Lambda_inv if damping == 0.0 else Lambda_inv + damping * np.eye(Lambda_inv.shape[-1])
+
+
+def delassus_cholesky(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Array:
+    """Lower triangular L with L L^T = `delassus(...)`. Rows that depend on each other are an error that names them."""
+    A = delassus(model, q, method, damping)
+    if is_casadi(A):
+        raise UnsupportedError("delassus_cholesky takes numbers; for symbols use casadi.chol(sarrus.delassus(...)).T")
+    L = np.zeros_like(A)
+    for j in range(A.shape[-1]):
+        d = A[..., j, j] - (L[..., j, :j] ** 2).sum(axis=-1)
+        _check_pivot(model, d, A[..., j, j], j)
+        L[..., j, j] = np.sqrt(d)
+        below = A[..., j + 1 :, j] - (L[..., j + 1 :, :j] @ L[..., j, :j, None])[..., 0]
+        L[..., j + 1 :, j] = below / L[..., j, j, None]
+    return L
+
+
+def operational_space_inertia(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Array:
+    """Lambda = (J M^-1 J^T + damping)^-1 (m, m). Rows that depend on each other are an error that names them."""
+    L = delassus_cholesky(model, q, method, damping)
+    inverse = np.linalg.solve(L, np.broadcast_to(np.eye(L.shape[-1]), L.shape))
+    return np.swapaxes(inverse, -1, -2) @ inverse
+
+
+def _check_pivot(model: Model, d: Array, diagonal: Array, row: int) -> None:
+    dependent = np.atleast_1d(d <= _DEPENDENT * diagonal)
+    if not dependent.any():
+        return
+    constraints = model.active_constraints
+    ends = np.cumsum([c.size for c in constraints])
+    e = int(np.searchsorted(ends, row, side="right"))
+    local = row - (int(ends[e - 1]) if e else 0)
+    where = (
+        ""
+        if np.ndim(d) == 0
+        else f" in {int(dependent.sum())} of {len(dependent)} states (the first is {int(dependent.argmax())})"
+    )
+    raise UnsupportedError(
+        f"the Delassus matrix is singular{where}: row {local} of constraint {constraints[e].name!r} depends on the "
+        f"rows before it. Drop redundant rows or pass damping > 0"
+    )

@@ -1,0 +1,67 @@
+"""Forward dynamics by any method."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.calls.default_method import EMBEDDED, TREE, dynamics_methods, method_for
+from sarrus.calls.eager import eager
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
+from sarrus.model.model import Model
+from sarrus.registry import table as registry
+from sarrus.spatial.parameter import is_casadi
+from sarrus.status import Status
+
+_BALANCED = 1e-6  # of the forces on the joints
+
+
+def methods() -> dict[str, registry.Algorithm]:
+    """Every method of forward dynamics, by name: `.cost`, `.supports`, `.summary`, `.references`."""
+    return dynamics_methods()
+
+
+def forward_dynamics(
+    model: Model, q: Any, v: Any, tau: Any, method: str | None = None, **arguments: Any
+) -> ConstrainedDynamicsResult:
+    """Accelerations and constraint forces: M qdd + c = tau + J^T forces, subject to the model's constraints.
+
+    method     one of `sarrus.methods()`; default: aba without constraints (ce_aba where all are embedded),
+               constrained_aba with constraints of links against the world, lcaba with loops, prox_bbo where the centre
+               of mass is constrained
+    arguments  further inputs and options of the method: `k`, `external_forces`, `weight`, ...
+
+    Arrays are (n,) or (B, n). What a method does not support is an error in words.
+    """
+    name = method_for(model, method)
+    result = eager(registry.find(name).function)(model, q, v, tau, **arguments)
+    if name == TREE:
+        external = arguments.get("external_forces")
+        return _without_forces(result, _balance(model, q, v, tau, result, external))
+    return _without_forces(result.qdd, result.status) if name == EMBEDDED else result
+
+
+def _balance(model: Model, q: Any, v: Any, tau: Any, qdd: Any, external_forces: Any) -> Any:
+    """The status of a tree's accelerations: do they give the torques back? Where M is singular they do not."""
+    if any(is_casadi(x) for x in (q, v, tau, qdd)) or not model.is_numeric:
+        return None
+    finite = np.isfinite(qdd).all(axis=-1)
+    back = eager(registry.find("rnea").function)(
+        model, q, v, np.where(finite[..., None], qdd, 0.0), external_forces=external_forces
+    )
+    still = eager(registry.find("bias_forces").function)(model, q, v)
+    with np.errstate(all="ignore"):
+        off = np.abs(back - tau).max(axis=-1, initial=0.0)
+        scale = 1.0 + np.abs(tau).max(axis=-1, initial=0.0) + np.abs(still).max(axis=-1, initial=0.0)
+        # Joints on light links feel the rounding of what heavy ones carry.
+        balanced = off <= _BALANCED * scale
+    return np.where(finite, np.where(balanced, Status.OK, Status.NOT_DETERMINED), Status.NOT_FINITE)[()]
+
+
+def _without_forces(qdd: Any, status: Any = None) -> ConstrainedDynamicsResult:
+    """The result of a method that knows no rows."""
+    batch = np.shape(qdd)[:-1]
+    empty = np.zeros((*batch, 0))
+    none = np.zeros(batch)
+    return ConstrainedDynamicsResult(qdd, empty, empty, none, none if status is None else status, none)

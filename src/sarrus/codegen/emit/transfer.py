@@ -1,0 +1,73 @@
+"""Rows of states into slots of lanes and back, as IR.
+
+A row has one scalar per column and there is one row per lane; a slot has one scalar per lane and there is one slot per
+column. As many columns as there are lanes are a square, which is transposed in registers.
+"""
+
+from __future__ import annotations
+
+from sarrus.codegen.emit.lane import Lane
+from sarrus.codegen.emit.writer import Writer
+
+
+def move_rows(w: Writer, lane: Lane, rows: list[str], slots: str, count: int, to_rows: bool) -> None:
+    """`count` columns in squares; the last one overlaps the one before where they do not come out even.
+
+    (Scalar stores, of which a vector is loaded soon after, would make that load wait.)
+    """
+    with w.loop(count // lane.count) as i:
+        column, slot = w.value(f"mul i64 {i}, {lane.bytes}"), w.value(f"mul i64 {i}, {lane.count * lane.bytes}")
+        move_square(w, lane, rows, slots, column, slot, to_rows)
+    if count % lane.count and count > lane.count:
+        last = count - lane.count
+        move_square(w, lane, rows, slots, last * lane.scalar_bytes, last * lane.bytes, to_rows)
+    elif count % lane.count:
+        for column in range(count):
+            move_column(w, lane, rows, slots, column * lane.scalar_bytes, column * lane.bytes, to_rows)
+
+
+def move_square(
+    w: Writer, lane: Lane, rows: list[str], slots: str, column: str | int, slot: str | int, to_rows: bool
+) -> None:
+    """As many columns as there are lanes, from byte `column` of the rows and byte `slot` of the slots on."""
+    first = w.offset(slots, slot)
+    in_rows = [(w.offset(row, column), lane.scalar_bytes) for row in rows]
+    in_slots = [(w.offset(first, number * lane.bytes), lane.alignment) for number in range(lane.count)]
+    sources, targets = (in_slots, in_rows) if to_rows else (in_rows, in_slots)
+    loaded = [w.value(f"load {lane.type}, ptr {place}, align {align}") for place, align in sources]
+    for (place, align), x in zip(targets, transposed(w, lane, loaded), strict=True):
+        w.do(f"store {lane.type} {x}, ptr {place}, align {align}")
+
+
+def move_column(
+    w: Writer, lane: Lane, rows: list[str], slots: str, column: str | int, slot: str | int, to_rows: bool
+) -> None:
+    """One column, scalar by scalar."""
+    size, first = lane.scalar_bytes, w.offset(slots, slot)
+    for number, row in enumerate(rows):
+        in_row, in_slot = w.offset(row, column), w.offset(first, number * size)
+        source, target = (in_slot, in_row) if to_rows else (in_row, in_slot)
+        x = w.value(f"load {lane.scalar}, ptr {source}, align {size}")
+        w.do(f"store {lane.scalar} {x}, ptr {target}, align {size}")
+
+
+def transposed(w: Writer, lane: Lane, vectors: list[str]) -> list[str]:
+    """The square matrix whose rows are `vectors`, transposed: blocks of 1, 2, 4 ... change places."""
+    lanes, T = lane.count, lane.type
+    distance = 1
+    while distance < lanes:
+        exchanged = list(vectors)
+        for i in range(lanes):
+            if i & distance:
+                continue
+            other = i | distance
+            kept = [(j ^ distance) + lanes if j & distance else j for j in range(lanes)]
+            moved = [j + lanes if j & distance else j ^ distance for j in range(lanes)]
+            for row, picks in ((i, kept), (other, moved)):
+                mask = ", ".join(f"i32 {p}" for p in picks)
+                exchanged[row] = w.value(
+                    f"shufflevector {T} {vectors[i]}, {T} {vectors[other]}, <{lanes} x i32> <{mask}>"
+                )
+        vectors = exchanged
+        distance *= 2
+    return vectors

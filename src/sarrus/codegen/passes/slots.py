@@ -1,0 +1,138 @@
+"""Give every value that must be in memory a slot of the workspace.
+
+Slots hold one scalar (of all lanes) each: first the inputs, then the outputs, then values that outlive their step. The
+slot of such a value is used again by the first one that is made after its last use, so that the workspace stays in the
+processor's nearest cache.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Plan, Step, Table
+from sarrus.codegen.tape.graph import Op
+from sarrus.codegen.tape.tape import ARITY, Tape
+
+
+def with_slots(tape: Tape, steps: list[Step]) -> Plan:
+    """The plan of these steps."""
+    offsets = np.cumsum([0] + [p.size for p in tape.inputs] + [p.size for p in tape.outputs]).tolist()
+    input_slot, output_slot = offsets[: len(tape.inputs)], offsets[len(tape.inputs) : -1]
+    lives = _Lives(tape, steps)
+    slots = _Slots(tape, input_slot, output_slot, top=offsets[-1])
+    steps = list(steps)
+    mask_slot = -1
+    for s, step in enumerate(steps):
+        if isinstance(step, Chunk):
+            _settle_instructions(tape, step, s, lives, slots)
+            made = [k for k in step.copies if lives.in_table[k]]
+        elif isinstance(step, Table):
+            made = [k for results in step.results for k in results if k >= 0]
+        elif isinstance(step, Begin):
+            made = list(step.loop.carried)
+            asked = tape.op[step.loop.condition] != Op.CONST or step.loop.entry >= 0
+            mask_slot = slots.new() if asked else -1
+            steps[s] = Begin(step.loop, mask_slot)
+        elif isinstance(step, Again):
+            made = []
+            steps[s] = Again(step.loop, mask_slot)
+        else:
+            made = []
+        for k in made:
+            if lives.in_table[k] or lives.last_use[k] > s:
+                slots.settle(k)
+        for k in (*made, *lives.ending[s]):
+            if lives.last_use[k] <= s:
+                slots.release(k)
+    # One slot more takes what tables compute and nobody wants.
+    return Plan(tape, steps, slots.slot, slots.stores, input_slot, output_slot, slots.top + 1)
+
+
+def _settle_instructions(tape: Tape, step: Chunk, s: int, lives: _Lives, slots: _Slots) -> None:
+    """Slots of what chunk `s` makes, each taken when the instructions before it have let go of theirs."""
+    operands = tape.operands(step.instructions)
+    last_user = {a: i for i, used in enumerate(operands) for a in used if lives.last_use[a] == s}
+    for i, k in enumerate(step.instructions):
+        for a in set(operands[i]):
+            if last_user.get(a) == i:
+                slots.release(a)
+        if lives.in_table[k] or lives.last_use[k] > s:
+            slots.settle(k)
+
+
+class _Lives:
+    """From which step to which a value is needed, and whether a table reads or writes it."""
+
+    def __init__(self, tape: Tape, steps: list[Step]) -> None:
+        arg, arity = tape.arg.tolist(), ARITY[tape.op].tolist()
+        born, last_use = [-1] * len(tape), [-1] * len(tape)
+        self.in_table = [False] * len(tape)
+        first = -1  # the step that begins the loop
+        for s, step in enumerate(steps):
+            if isinstance(step, Chunk):
+                for k in step.instructions:
+                    born[k] = s
+                    for a in arg[k][: arity[k]]:
+                        last_use[a] = s
+            elif isinstance(step, Begin):
+                first = s
+                for k in step.loop.carried:
+                    born[k], last_use[arg[k][0]] = s, s
+                if step.loop.entry >= 0:
+                    last_use[step.loop.entry] = s
+            elif isinstance(step, Again):
+                for k in (*step.loop.carried, *step.loop.updated, step.loop.condition):
+                    last_use[k] = s
+                # What came into the loop is needed until it ends: its next application uses it again.
+                last_use = [s if first < u < s and b <= first else u for b, u in zip(born, last_use, strict=True)]
+            elif isinstance(step, Enter):
+                last_use[step.guard.condition] = s
+            elif isinstance(step, Table):
+                for arguments, results in zip(step.arguments, step.results, strict=True):
+                    for k in results:
+                        if k >= 0:
+                            born[k], self.in_table[k] = s, True
+                    for a in arguments:
+                        last_use[a], self.in_table[a] = s, True
+        self.last_use = last_use
+        self.ending: list[list[int]] = [[] for _ in steps]  # per step: what is needed until there
+        for k, s in enumerate(last_use):
+            if s >= 0:
+                self.ending[s].append(k)
+
+
+class _Slots:
+    """Which slot each value has, and which are free again. Those of inputs and outputs never are."""
+
+    def __init__(self, tape: Tape, input_slot: list[int], output_slot: list[int], top: int) -> None:
+        self.slot = [-1] * len(tape)
+        self.stores: dict[int, list[int]] = {}
+        self.top = top
+        self._free: list[int] = []
+        self._lent = [False] * len(tape)
+        for number, result in enumerate(tape.results):
+            for element, k in enumerate(result.tolist()):
+                self.stores.setdefault(k, []).append(output_slot[number] + element)
+        for k, (op, (number, element, _)) in enumerate(zip(tape.op.tolist(), tape.arg.tolist(), strict=True)):
+            if op == Op.INPUT:
+                self.slot[k] = input_slot[number] + element
+            elif k in self.stores and op != Op.CONST:
+                self.slot[k] = self.stores[k][0]
+
+    def new(self) -> int:
+        self.top += 1
+        return self.top - 1
+
+    def settle(self, k: int) -> None:
+        """A slot for value k, unless it has one."""
+        if self.slot[k] >= 0:
+            return
+        self.slot[k] = self._free.pop() if self._free else self.new()
+        self.stores.setdefault(k, []).append(self.slot[k])
+        self._lent[k] = True
+
+    def release(self, k: int) -> None:
+        """Nobody needs value k any more."""
+        if self._lent[k]:
+            self._free.append(self.slot[k])
+            self._lent[k] = False

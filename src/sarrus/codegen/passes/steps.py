@@ -1,0 +1,81 @@
+"""The steps that a tape is cut into, and where values live between them.
+
+A `Chunk` is straight-line code: one native function. A `Table` is a native *loop* over many evaluations of one
+transcendental function, driven by a table of workspace slots: sines and cosines of all joint angles are a loop of fifty
+instructions instead of thousands, and their rare slow path does not cut straight-line code. A loop of the tape is the
+steps from `Begin` to `Again`; its carried values live in slots of their own, which only these two write, so that the
+chunks between them are like all others. A guard is the steps from `Enter` to `Leave`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sarrus.codegen.tape.tape import Guard, Loop, Tape
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Instructions (numbers of the tape) of one straight-line function, in order.
+
+    `copies` are values that exist already (constants, inputs, results of tables) and only go to their slots.
+    """
+
+    instructions: list[int]
+    copies: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Evaluations of one function: `arguments[i]` (values) gives `results[i]` (values, -1 where unwanted).
+
+    `function` is "sincos" (results: sine, cosine), "atan2" or one of `exponential.FUNCTIONS`.
+    """
+
+    function: str
+    arguments: list[tuple[int, ...]]
+    results: list[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Carried values become their initial ones. The steps from the next one to `Again` are then repeated."""
+
+    loop: Loop
+    mask_slot: int = -1  # where it says which lanes still go on; -1: nobody asks, because all do until the limit
+
+
+@dataclass(frozen=True)
+class Again:
+    """Carried values become their updated ones where the loop goes on."""
+
+    loop: Loop
+    mask_slot: int = -1  # as that of `Begin`
+
+
+@dataclass(frozen=True)
+class Enter:
+    """The steps from the next one to `Leave` are skipped if no lane needs them."""
+
+    guard: Guard
+
+
+@dataclass(frozen=True)
+class Leave:
+    """The end of what `Enter` may skip."""
+
+
+Step = Chunk | Table | Begin | Again | Enter | Leave
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the emitter needs beside the tape."""
+
+    tape: Tape
+    steps: list[Step]
+    slot: list[int]  # per value: where it lives between steps; -1: nowhere
+    stores: dict[int, list[int]]  # per value: every slot that it must reach (its own and the outputs')
+    input_slot: list[int]  # per input port: its first slot
+    output_slot: list[int]  # per output port: its first slot
+    slots: int

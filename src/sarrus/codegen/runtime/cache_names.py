@@ -1,0 +1,58 @@
+"""What a compiled kernel is kept under: a hash of everything that its code depends on, so that it is never stale."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sarrus.codegen.emit import host
+
+
+def key(digest: str, variant: str) -> str:
+    """The name of the kernel of this tape, in this variant, made by this code on this machine."""
+    text = "\n".join([digest, variant, host.identity(), _compiler_version()])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def model_key(model_digest: str, what: str, variant: str, *rooms: str) -> str:
+    """The name of the kernel of this algorithm (and its options) on this model: found without tracing it again.
+
+    rooms  whose text determines it, beside those that determine every algorithm
+    """
+    sources = _hash_of_sources("spatial", "model", "registry", "mechanics", "algorithms", *rooms)
+    return key("\n".join([model_digest, what, sources]), variant)
+
+
+def described(value: Any) -> str | None:
+    """The `repr` of options with every digit of every array in it; None if it says less than all: an address."""
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique", suppress=False, formatter=None):
+        text = repr(value)
+    return None if " at 0x" in text else text
+
+
+@functools.cache
+def _hash_of_sources(*rooms: str) -> str:
+    h = hashlib.sha256()
+    package = Path(__file__).parents[2]
+    for path in (package / "status.py", *(path for room in rooms for path in sorted((package / room).rglob("*.py")))):
+        h.update(path.read_bytes())
+    return h.hexdigest()
+
+
+@functools.cache
+def _compiler_version() -> str:
+    """A hash of the code generator itself, and LLVM's version: nobody has to remember to raise a number."""
+    h = hashlib.sha256(_hash_of_sources("codegen").encode())
+    # Asking importlib.metadata for the version takes longer than everything else here together.
+    spec = importlib.util.find_spec("llvmlite")
+    if spec is not None and spec.origin is not None:
+        with contextlib.suppress(OSError):
+            h.update(Path(spec.origin).with_name("_version.py").read_bytes())
+    return h.hexdigest()

@@ -1,0 +1,76 @@
+"""The arrays of a call as native code needs them: C-contiguous, aligned, of one type, results apart from inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sarrus.codegen.emit.memory import in_place
+from sarrus.codegen.tape.tape import Port
+from sarrus.errors import StateError
+from sarrus.model.arguments import as_numbers, as_type, empty
+
+
+def as_input(port: Port, value: Any, dtype: np.dtype) -> np.ndarray:
+    """One state or a batch, ready for native code; copied only where it is not."""
+    expected = f"{port.name}: expected {dtype} of shape {port.shape} or {('B', *port.shape)}".replace("'", "")
+    array = as_numbers(expected, value)
+    if array.shape != port.shape and (array.ndim == 0 or array.shape[1:] != port.shape):
+        raise StateError(f"{expected}, got {array.shape}")
+    made = as_type(expected, array, dtype)
+    return made if made.flags.aligned else made.copy()
+
+
+def repeated(port: Port, array: np.ndarray, batch: int) -> np.ndarray:
+    """One state so many times."""
+    rows = empty(port.name, (batch, *port.shape), array.dtype)
+    rows[...] = array
+    return rows
+
+
+def given_outputs(
+    ports: Sequence[Port], out: Any, batch: tuple[int, ...], dtype: np.dtype, held: list[Any]
+) -> list[np.ndarray]:
+    """The memory of `out`, an array or one per output, as plain arrays; an error unless all can be written to.
+
+    They stay as they are found while `held` lives.
+    """
+    given = list(out) if isinstance(out, (tuple, list)) else [out]
+    if len(given) != len(ports):
+        names = ", ".join(port.name for port in ports)
+        raise StateError(f"out: expected {len(ports)} arrays ({names}), got {len(given)}")
+    held += [in_place(array) for array in given if isinstance(array, np.ndarray)]
+    return [_as_output(port, array, (*batch, *port.shape), dtype) for port, array in zip(ports, given, strict=True)]
+
+
+def _as_output(port: Port, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    array = given
+    if type(given) is not np.ndarray and isinstance(given, np.ndarray):
+        array = as_numbers(f"out: {port.name} must be a {dtype} array of shape {shape}", given)
+    if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
+        found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        raise StateError(f"out: {port.name} must be a {dtype} array of shape {shape}, got {found}")
+    flags = array.flags
+    if not (flags.c_contiguous and flags.aligned and flags.writeable):
+        raise StateError(f"out: {port.name} must be C-contiguous, aligned and writeable")
+    return array
+
+
+def copies_of_overwritten(
+    arrays: Sequence[np.ndarray], places: Sequence[int], ports: Sequence[Port], count: int
+) -> dict[int, np.ndarray]:
+    """Of `count` inputs, then outputs, that begin at these addresses: a copy of each input that shares memory with an
+    output, by its number. Outputs that share memory with each other are an error.
+    """
+    ends = [place + array.nbytes for place, array in zip(places, arrays, strict=True)]
+    copies = {}
+    for k in range(count, len(arrays)):
+        for j in range(k):
+            if places[j] < ends[k] and places[k] < ends[j] and places[j] < ends[j] and places[k] < ends[k]:
+                if j >= count:
+                    both = f"{ports[j].name} and {ports[k].name}"
+                    raise StateError(f"out: {both} share memory: each result needs its own")
+                copies[j] = arrays[j].copy()
+    return copies

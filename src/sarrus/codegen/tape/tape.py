@@ -1,0 +1,355 @@
+"""The tape: a traced algorithm as straight-line code, loops around parts of it, and what can be said about it.
+
+A `Tape` is immutable data. Instruction k applies `op[k]` to earlier values:
+
+| op                         | value                                             |
+|----------------------------|---------------------------------------------------|
+| CONST                      | `constants[arg[k, 0]]`                            |
+| INPUT                      | element `arg[k, 1]` of input number `arg[k, 0]`   |
+| NEG SQRT SIN COS ABS       | of value `arg[k, 0]`                              |
+| EXP LOG TANH               | of value `arg[k, 0]`                              |
+| ADD SUB MUL DIV MIN MAX    | of values `arg[k, 0]`, `arg[k, 1]`                |
+| COPYSIGN LESS ATAN2        | of values `arg[k, 0]`, `arg[k, 1]`                |
+| SELECT                     | value `arg[k, 1]` where `arg[k, 0]` != 0, else `arg[k, 2]` |
+| FMA, FNMA, FMS             | `a b + c`, `c - a b`, `a b - c`, rounded once     |
+| CARRIED                    | value `arg[k, 0]` when its loop begins, then what the loop makes of it |
+
+Outputs are lists of instruction numbers, row-major, one number per element.
+
+A `Loop` repeats a range of instructions, which begins with its CARRIED ones. Instructions after a loop may use what is
+before it and its carried values, which are final then; nothing else of it. Loops do not nest.
+
+A `Guard` is a range of instructions (with whole loops in it) that may be skipped when no state at hand needs them. What
+it computes is used in one place: a loop of one application, with the same condition as its entry, takes it for the
+values that it replaces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import astuple, dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sarrus.codegen.tape.graph import Graph, Op
+from sarrus.errors import UnsupportedError
+
+_KIND = {
+    Op.ADD: "add", Op.SUB: "add", Op.NEG: "add", Op.MUL: "mul", Op.DIV: "div", Op.SQRT: "sqrt",
+    Op.SIN: "trig", Op.COS: "trig", Op.ATAN2: "trig", Op.EXP: "exp", Op.LOG: "exp", Op.TANH: "exp",
+    Op.ABS: "compare", Op.MIN: "compare", Op.MAX: "compare", Op.COPYSIGN: "compare",
+    Op.LESS: "compare", Op.SELECT: "compare",
+}  # fmt: skip
+IDLE = (Op.CONST, Op.INPUT, Op.CARRIED)  # they compute nothing
+ARITY = np.zeros(len(Op), dtype=np.int8)
+ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS, Op.CARRIED, Op.EXP, Op.LOG, Op.TANH]] = 1
+ARITY[[Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.ATAN2]] = 2
+ARITY[[Op.SELECT, Op.FMA, Op.FNMA, Op.FMS]] = 3
+
+
+@dataclass(frozen=True)
+class OpCount:
+    """Exact operation counts of a traced algorithm, after common-subexpression elimination.
+
+    `by_kind` has add (with subtractions and negations), mul, div, sqrt, trig (a sine or a cosine is one) and, where
+    they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one) and compare (of what branches).
+    A fused multiply-add counts as its two operations. How often an iteration runs depends on the state, so its step is
+    counted once, and `per_iteration` says how much of the total that is. What only some states need (a method that
+    takes over where another fails) is not part of the total: `fallback` says how much it is.
+    """
+
+    total: int
+    by_kind: dict[str, int]
+    by_stage: dict[str, int]
+    per_iteration: int = 0
+    fallback: int = 0
+
+    def after(self, iterations: float) -> float:
+        """Operations of a state for which every iteration applies its step so often (a mean may be a fraction)."""
+        return self.total + (iterations - 1) * self.per_iteration
+
+
+@dataclass(frozen=True)
+class Port:
+    """A named array that goes into or out of a tape, row-major."""
+
+    name: str
+    shape: tuple[int, ...]
+    whole: bool = False  # a single whole number: a status, or a count
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=int))
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Instructions start .. stop - 1, the first of which are CARRIED, applied at most `limit` times, and at least once
+    in a state whose `entry` is greater than 0.
+
+    After each application every carried value becomes its updated one, all at once; a state goes on while its condition
+    is greater than 0 (not a number: it stops). In a batch, a state that has stopped keeps its carried values while the
+    others go on.
+    """
+
+    start: int
+    stop: int
+    updated: tuple[int, ...]  # value number j is that of instruction start + j in the next application
+    condition: int  # value, perhaps from before the loop
+    limit: int  # at least 1
+    entry: int = -1  # value from before the loop; -1: every state enters it
+
+    @property
+    def carried(self) -> range:
+        return range(self.start, self.start + len(self.updated))
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Instructions start .. stop - 1, for states in which the condition, a value from before, is greater than 0."""
+
+    start: int
+    stop: int
+    condition: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tape:
+    """Straight-line code, with loops around parts of it, and named inputs and outputs. See the module's table."""
+
+    op: np.ndarray  # (n,) uint8
+    arg: np.ndarray  # (n, 3) int32, -1 where unused
+    stage: tuple[str, ...]  # one name per instruction
+    constants: np.ndarray  # (n_constants,) float64
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    results: tuple[np.ndarray, ...]  # per output: (size,) int32 instruction numbers
+    loops: tuple[Loop, ...] = ()  # in order; they do not overlap
+    guards: tuple[Guard, ...] = ()  # likewise; each begins and ends between segments
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def operands(self, instructions: list[int]) -> list[list[int]]:
+        """The values that each of these instructions uses."""
+        counts = ARITY[self.op[instructions]].tolist()
+        return [row[:count] for row, count in zip(self.arg[instructions].tolist(), counts, strict=True)]
+
+    @property
+    def segments(self) -> Iterator[tuple[int, int, Loop | None]]:
+        """The tape in pieces (start, stop, loop): straight-line code, a loop, straight-line code ...; none is empty.
+
+        No piece reaches across the beginning or the end of a guard.
+        """
+        loops = {loop.start: loop for loop in self.loops}
+        cuts = {len(self), *loops, *(x for guard in self.guards for x in (guard.start, guard.stop))}
+        start = 0
+        while start < len(self):
+            loop = loops.get(start)
+            stop = min(cut for cut in cuts if cut > start) if loop is None else loop.stop
+            yield start, stop, loop
+            start = stop
+
+    def guard_at(self, start: int, stop: int) -> tuple[Guard | None, Guard | None]:
+        """The guard that begins with the segment start .. stop - 1, and the one that ends with it."""
+        first = next((guard for guard in self.guards if guard.start == start), None)
+        last = next((guard for guard in self.guards if guard.stop == stop), None)
+        return first, last
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that determines the values."""
+        h = hashlib.sha256()
+        h.update(repr((self.inputs, self.outputs)).encode())
+        for a in (self.op, self.arg, self.constants, *self.results):
+            h.update(np.ascontiguousarray(a).tobytes())
+        if self.loops or self.guards:
+            h.update(repr((self.loops, self.guards)).encode())
+        return h.hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Everything, for the disk cache."""
+        stages = list(dict.fromkeys(self.stage))
+        number = {stage: k for k, stage in enumerate(stages)}
+        head = {
+            "inputs": [astuple(port) for port in self.inputs],
+            "outputs": [astuple(port) for port in self.outputs],
+            "stages": stages,
+            "loops": [astuple(loop) for loop in self.loops],
+            "guards": [astuple(guard) for guard in self.guards],
+        }
+        file = io.BytesIO()
+        np.savez(
+            file, head=np.frombuffer(json.dumps(head).encode(), np.uint8), op=self.op, arg=self.arg,
+            stage=np.array([number[stage] for stage in self.stage], np.uint8), constants=self.constants,
+            results=np.concatenate([np.zeros(0, np.int32), *self.results]),
+        )  # fmt: skip
+        return file.getvalue()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Tape:
+        """What `to_bytes` wrote; an error for anything else."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            head = json.loads(file["head"].tobytes())
+            inputs, outputs = (
+                tuple(Port(name, tuple(shape), whole) for name, shape, whole in head[key])
+                for key in ("inputs", "outputs")
+            )
+            stages, numbers = head["stages"], file["stage"].tolist()
+            op, arg, results = file["op"], file["arg"], file["results"].astype(np.int32)
+            constants = file["constants"]
+        ends = np.cumsum([0, *(port.size for port in outputs)])
+        sizes_agree = op.shape == (len(numbers),) and arg.shape == (len(op), 3) and results.shape == (ends[-1],)
+        if not sizes_agree or any(extent < 0 for port in (*inputs, *outputs) for extent in port.shape):
+            raise ValueError("a tape whose parts do not fit together")
+        return Tape(
+            op=op, arg=arg, stage=tuple(stages[k] for k in numbers), constants=constants,
+            inputs=inputs, outputs=outputs, results=tuple(results[a:b] for a, b in itertools.pairwise(ends)),
+            loops=tuple(Loop(start, stop, tuple(updated), *rest) for start, stop, updated, *rest in head["loops"]),
+            guards=tuple(Guard(*numbers) for numbers in head["guards"]),
+        )  # fmt: skip
+
+    @cached_property
+    def op_count(self) -> OpCount:
+        by_kind: dict[str, int] = {"add": 0, "mul": 0, "div": 0, "sqrt": 0, "trig": 0}
+        by_stage: dict[str, int] = {}
+        rare = np.zeros(len(self), bool)
+        for guard in self.guards:
+            rare[guard.start : guard.stop] = True
+        repeated = {k for loop in self.loops for k in range(loop.start, loop.stop)}
+        per_iteration = in_guards = 0
+        for k, (op, stage) in enumerate(zip(self.op.tolist(), self.stage, strict=True)):
+            if op in IDLE:
+                continue
+            kinds = ("mul", "add") if op in (Op.FMA, Op.FNMA, Op.FMS) else (_KIND[Op(op)],)
+            if rare[k]:
+                in_guards += len(kinds)
+                continue
+            for kind in kinds:
+                by_kind[kind] = by_kind.get(kind, 0) + 1
+                by_stage[stage] = by_stage.get(stage, 0) + 1
+            if k in repeated:
+                per_iteration += len(kinds)
+        return OpCount(sum(by_kind.values()), by_kind, by_stage, per_iteration, in_guards)
+
+
+def tape_of(
+    graph: Graph,
+    inputs: tuple[Port, ...],
+    outputs: dict[str, np.ndarray],
+    whole: Collection[str] = (),
+) -> Tape:
+    """The part of `graph` that the outputs need, in its order, as a `Tape`. `whole`: outputs that are whole numbers."""
+    ports, roots = [], []
+    for name, value in outputs.items():
+        array = np.asarray(value, dtype=object)
+        ports.append(Port(name, array.shape, name in whole))
+        indices = [graph.lift(x).index for x in array.reshape(-1).tolist()]
+        roots.append(np.array(indices, dtype=np.int64))
+
+    op = np.array(graph.op, dtype=np.uint8)
+    arg = np.array([graph.a, graph.b, graph.c], dtype=np.int32).T.reshape(-1, 3)
+    segment = np.array(graph.segment, dtype=np.int64)
+    needed = _needed(graph, op, arg, np.concatenate(roots) if roots else np.zeros(0, int))
+    kept = np.flatnonzero(needed)
+    kept = kept[np.argsort(segment[kept], kind="stable")]
+    segment = segment[kept]
+    new_number = np.full(len(op), -1, dtype=np.int32)
+    new_number[kept] = np.arange(len(kept), dtype=np.int32)
+
+    op, arg = op[kept], arg[kept].copy()
+    used_constants = arg[op == Op.CONST, 0]
+    constants = np.array(graph.constants, dtype=float)[used_constants]
+    arg[op == Op.CONST, 0] = np.arange(len(constants), dtype=np.int32)
+    for column in range(3):
+        is_value = ARITY[op] > column
+        arg[is_value, column] = new_number[arg[is_value, column]]
+    results = tuple(new_number[r] for r in roots)
+    loops = _loops(graph, op, segment, new_number)
+    guards = _guards(graph, segment, new_number)
+    _check_scopes(op, arg, segment, results, loops)
+    return Tape(
+        op=op,
+        arg=arg,
+        stage=tuple(graph.stage[k] for k in kept),
+        constants=constants,
+        inputs=inputs,
+        outputs=tuple(ports),
+        results=results,
+        loops=loops,
+        guards=guards,
+    )
+
+
+_LEAK = "a value computed inside the step of an iteration is used outside of it: return it as part of the state instead"
+
+
+def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """Per node: whether the roots depend on it. A carried value depends on its update and on its loop's condition."""
+    behind: dict[int, tuple[int, ...]] = {}
+    for loop in graph.loops:
+        decides = (loop.condition,) if loop.entry < 0 else (loop.condition, loop.entry)
+        behind |= {k: (updated, *decides) for k, updated in zip(loop.carried, loop.updated, strict=True)}
+    guard_of = {x: guard.condition for guard in graph.guards for x in range(guard.first, guard.last + 1)}
+    segment = graph.segment
+    args = [row[:count] for row, count in zip(arg.tolist(), ARITY[op].tolist(), strict=True)]
+    is_carried = (op == Op.CARRIED).tolist()
+    flags = [False] * len(op)
+    waiting = roots.tolist()
+    while waiting:
+        k = waiting.pop()
+        if not flags[k]:
+            flags[k] = True
+            waiting += args[k]
+            if segment[k] in guard_of:
+                waiting.append(guard_of[segment[k]])
+            if is_carried[k]:
+                if k not in behind:  # of an attempt that was given up
+                    raise UnsupportedError(_LEAK)
+                waiting += behind[k]
+    return np.array(flags, dtype=bool)
+
+
+def _loops(graph: Graph, op: np.ndarray, segment: np.ndarray, number: np.ndarray) -> tuple[Loop, ...]:
+    """The loops of which something is needed, in the numbers of the tape."""
+    loops = []
+    for loop in graph.loops:
+        updated = [new for k, new in zip(loop.carried, number[loop.updated].tolist(), strict=True) if number[k] >= 0]
+        if updated:
+            mine = graph.segment[loop.carried[0]]
+            start, stop = np.searchsorted(segment, [mine, mine + 1]).tolist()
+            entry = -1 if loop.entry < 0 else int(number[loop.entry])
+            loops.append(Loop(start, stop, tuple(updated), int(number[loop.condition]), loop.limit, entry))
+    return tuple(loops)
+
+
+def _guards(graph: Graph, segment: np.ndarray, number: np.ndarray) -> tuple[Guard, ...]:
+    """The guards of which something is needed, in the numbers of the tape."""
+    guards = []
+    for guard in graph.guards:
+        start, stop = np.searchsorted(segment, [guard.first, guard.last + 1]).tolist()
+        if stop > start:
+            guards.append(Guard(start, stop, int(number[guard.condition])))
+    return tuple(guards)
+
+
+def _check_scopes(
+    op: np.ndarray, arg: np.ndarray, segment: np.ndarray, results: tuple[np.ndarray, ...], loops: tuple[Loop, ...]
+) -> None:
+    """Nothing inside a loop may be used outside of it, but for its carried values."""
+    inner = (segment % 2 == 1) & (op != Op.CARRIED)
+    if not inner.any():
+        return
+    used = [(k, -1) for result in results for k in result.tolist()]
+    for loop in loops:
+        used += [(k, segment[loop.start]) for k in (*loop.updated, loop.condition)]
+    for column in range(3):
+        users = np.flatnonzero(ARITY[op] > column)
+        used += zip(arg[users, column].tolist(), segment[users].tolist(), strict=True)
+    if any(inner[k] and segment[k] != place for k, place in used):
+        raise UnsupportedError(_LEAK)

@@ -1,0 +1,93 @@
+"""Motors of an embedded model: W, how fast each turns per independent velocity, and the forces that they must give.
+
+A motor acts on a joint of the tree or on the cut joint of an embedded loop. Its power is force times rate, so that the
+force on the independent velocities is tau_y = W^T motors (embedding paper, footnote 3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.errors import UnsupportedError, unknown_name
+from sarrus.mechanics.bodies.frames import frame_in_node
+from sarrus.mechanics.bodies.relative_motion import Side, relative
+from sarrus.mechanics.clusters.embedded import Embedded
+from sarrus.mechanics.clusters.rows import AT_REST, rows_on_velocities
+from sarrus.mechanics.constraints.rows import Block, Rows, motion_matrix
+from sarrus.model.constraints import LoopClosure
+from sarrus.model.model import WORLD, Model
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
+from sarrus.spatial.stages import stage
+
+_TURNS, _SLIDES = ("revolute", "cylindrical", "helical"), ("prismatic",)
+
+
+def motor_forces(model: Model, embedded: Embedded, motors: tuple[str, ...], tau_y: Array) -> tuple[Array, Array]:
+    """Forces of the motors, node by node, and what of tau_y they cannot give."""
+    forces = np.zeros(len(motors), dtype=tau_y.dtype)
+    missing = tau_y.copy()
+    rates: dict[int, list[tuple[int, Array]]] = {}  # by node: (motor, (n,))
+    with stage("motors"):
+        for number, name in enumerate(motors):
+            node, rate = _rate(model, embedded, name)
+            rates.setdefault(node, []).append((number, rate))
+        for node, mine in rates.items():
+            v = embedded.tree.nodes[node].v
+            W = np.stack([rate for _, rate in mine])  # (motors, n)
+            numbers = [number for number, _ in mine]
+            if len(W) >= W.shape[1]:
+                forces[numbers] = W @ ldl_solve(ldl_semidefinite(W.T @ W), tau_y[v])
+            else:
+                forces[numbers] = ldl_solve(ldl_semidefinite(W @ W.T), W @ tau_y[v])
+            missing[v] = tau_y[v] - W.T @ forces[numbers]
+    return forces, missing
+
+
+def _rate(model: Model, embedded: Embedded, name: str) -> tuple[int, Array]:
+    """The node that a motor belongs to, and its rate per velocity of that node."""
+    if name in model.joint_names:
+        body = model.joint_index(name)
+        span = model.layout.v[body]
+        if span.stop - span.start != 1:
+            raise UnsupportedError(f"motor {name!r}: a {model.bodies[body].joint.type.name} joint has several rates")
+        node = embedded.tree.node_of[body]
+        motion = embedded.motions.get(node)
+        return node, np.ones(1) if motion is None else motion.G[motion.rows_of(span)[0]]
+    assert model.embedding is not None
+    loops = {
+        c.name: c for c in model.constraints
+        if isinstance(c, LoopClosure) and c.joint in _TURNS + _SLIDES and c.name in model.embedding.constraints
+    }  # fmt: skip
+    if name not in loops:
+        raise unknown_name(
+            "motor (a joint, or an embedded loop that turns or slides):", name, [*model.joint_names, *loops]
+        )
+    node, row = _loop_rate(model, embedded, loops[name])
+    return node, row @ embedded.motions[node].G
+
+
+def _loop_rate(model: Model, embedded: Embedded, loop: LoopClosure) -> tuple[int, Array]:
+    """The rate of a cut joint, as a row on its cluster's velocities: b against a, along the axis in a."""
+    a, b = (model.frame(name) for name in (loop.frame_a, loop.frame_b))
+    axis = np.array([0.0, 0.0, 1.0] if loop.axis is None else loop.axis)
+    part = slice(3, 6) if loop.joint in _TURNS else slice(0, 3)
+    sides = []
+    for frame in (a, b):
+        X = frame_in_node(model.tree, frame)
+        sides.append(Side(frame.body, X.p, X.R, np.zeros(6), AT_REST))
+    x = relative(model.tree, embedded.joints, *sides)
+    in_a = x.a.axes @ axis
+    rows = []
+    for sign, frame, direction in ((-1.0, a, in_a), (1.0, b, in_a @ x.R)):
+        if frame.body == WORLD:
+            continue
+        if part.start == 3:
+            K = np.concatenate([np.zeros(3), direction])
+        else:
+            X = frame_in_node(model.tree, frame)
+            K = (X.R.T @ direction) @ motion_matrix(X)[:3]
+        rows.append(Block(frame.body, sign * K[None]))
+    clusters = {i: node.cluster for i, node in enumerate(embedded.tree.nodes) if node.cluster is not None}
+    node, cluster = next((i, cluster) for i, cluster in clusters.items() if loop.name in cluster.constraints)
+    return node, rows_on_velocities(model, cluster, embedded.joints, Rows(tuple(rows), np.zeros(1)))[0]

@@ -1,0 +1,150 @@
+"""The penalty mu of the proximal methods, chosen from the mechanism."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from sarrus.errors import UnsupportedError
+from sarrus.mechanics.bodies.joint_space import ltdl, solve_transposed
+from sarrus.mechanics.bodies.mass_matrix import mass_matrix
+from sarrus.mechanics.constraints.loop_jacobian import loop_jacobian
+from sarrus.mechanics.constraints.rows import Block
+from sarrus.mechanics.problem import Problem, pose_problem
+from sarrus.model.model import Model
+from sarrus.model.state import random_state
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import symmetric_product
+from sarrus.spatial.precision import epsilon
+
+# mu times a row's diagonal element of the Delassus matrix. Large is quick; what bounds it is rounding. Methods that add
+# mu K^T K to inertias lose that much of them; methods that add 1 / mu to the Delassus matrix only where rows are nearly
+# dependent or in conflict.
+_STIFFNESS = 1e6
+_LOSS = 1e-4  # in single precision, what rounding may take
+_SAMPLES = 3
+_IMMOBILE = 1e-9  # a row with so much less mobility than others of its kind has none: what is left is rounding
+_LEAST = 1.0  # of the mobility of the whole robot as one lump: less is rounding, too
+_mobilities_of: WeakKeyDictionary[Model, list[Array]] = WeakKeyDictionary()
+
+
+class Penalty(NamedTuple):
+    """mu of every row, and what it is relative to the mechanism."""
+
+    weights: list[Array]  # per constraint
+    stiffness: float  # the largest mu w, w: typical mobility of a row
+    dual: bool
+
+    @property
+    def mu(self) -> Array:
+        """(m,) of all rows."""
+        return np.concatenate(self.weights) if self.weights else np.zeros(0)
+
+    @property
+    def growth(self) -> float:
+        """How much larger than the mechanism's own are the inertias on which rounding acts."""
+        return 1.0 if self.dual else self.stiffness
+
+
+def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
+    """The given mu on every row, or a stiffness over the typical mobility w, which then converges in a step or two.
+
+    dual: whether the method adds 1 / mu to the Delassus matrix; else it adds mu K^T K to inertias
+    """
+    usual = min(_STIFFNESS, _LOSS / epsilon())
+    if mu is None:
+        return Penalty([usual / w for w in mobilities(model)], usual, dual)
+    if isinstance(mu, bool) or not isinstance(mu, (int, float, np.number)) or not 0.0 < mu < float("inf"):
+        raise UnsupportedError(f"mu is {mu!r}: expected a positive, finite number (large is stiff), or None")
+    given = float(mu)
+    weights = [np.full(c.size, given) for c in model.active_constraints]
+    mobile = [float(w.max(initial=0.0)) for w in mobilities(model)] if model.is_numeric else []
+    return Penalty(weights, given * max(mobile) if mobile else usual, dual)
+
+
+def mobilities(model: Model) -> list[Array]:
+    """w per row of every constraint: the mean diagonal element of J M^-1 J^T over its rows of one kind.
+
+    The kinds are linear and angular rows: forces and moments have different units. w is that of the tree, a mean over
+    a few random configurations, and hence a constant of the mechanism: mu decides how fast the iterations converge,
+    not what they converge to. A row that nothing in the tree can move (w = 0, out of the plane of a planar mechanism)
+    takes the w of the others of its kind, or, where none moves, that of the whole robot as one lump.
+    """
+    if model not in _mobilities_of:
+        _mobilities_of[model] = _mobilities(model)
+    return _mobilities_of[model]
+
+
+def typical_mobilities(model: Model) -> Array:
+    """(m,) w of all rows; of a model with symbols, which has no typical configuration, 1."""
+    if not model.is_numeric:
+        return np.ones(model.n_rows)
+    parts = mobilities(model)
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _mobilities(model: Model) -> list[Array]:
+    if not model.is_numeric:
+        raise UnsupportedError(
+            f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
+        )
+    kinds_of = _kinds(model)
+    samples = [_mobility(model, random_state(model, seed)[0], kinds_of) for seed in range(_SAMPLES)]
+    mobility = {key: float(np.mean([sample[key] for sample in samples])) for key in samples[0]}
+    lump = {"linear": 1.0 / float(model.mass or 1.0), "angular": 1.0 / (_rotational(model) or 1.0)}
+    usual = {
+        kind: max(_LEAST * lump[kind], *(w for (_, other), w in mobility.items() if other == kind))
+        for _, kind in mobility
+    }
+    out = []
+    for number, kinds in enumerate(kinds_of):
+        w = [mobility[number, kind] for kind in kinds]
+        moves = [x > _IMMOBILE * usual[kind] for x, kind in zip(w, kinds, strict=True)]
+        chosen = [x if yes else usual[kind] for x, yes, kind in zip(w, moves, kinds, strict=True)]
+        out.append(np.array(chosen))
+    return out
+
+
+def _rotational(model: Model) -> float:
+    """The robot's moments of inertia, all in all: a scale for what turns."""
+    armature = sum(float(np.sum(body.joint.armature)) for body in model.bodies)
+    return armature + sum(float(np.trace(body.inertia.Io)) for body in model.bodies)
+
+
+def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[int, str], float]:
+    """The mean of J M^-1 J^T over the diagonal elements of each constraint's linear and of its angular rows."""
+    problem = _posed(model, q)
+    factor = ltdl(problem.tree, mass_matrix(problem.tree, problem.passages, problem.inertias, q.dtype))
+    J, supports = loop_jacobian(model, problem.tree, problem.passages, problem.rows, q.dtype)
+    half = [solve_transposed(factor, row, support) for row, support in zip(J, supports, strict=True)]
+    diagonal = [(Y * Y) @ factor.d_inv for Y in half]
+    out = {}
+    for number, (span, kinds) in enumerate(zip(problem.spans, kinds_of, strict=True)):
+        w = diagonal[span]
+        for kind in set(kinds):
+            out[number, kind] = float(np.mean([x for x, other in zip(w, kinds, strict=True) if other == kind]))
+    return out
+
+
+def _kinds(model: Model) -> list[list[str]]:
+    """Per constraint and row, "linear" or "angular": whether the row's matrix has a linear part on some body."""
+    q = random_state(model, 0)[0]
+    rows = _posed(model, q).rows
+    linear = [[any(block.K[x, :3].any() for block in r.blocks) for x in range(len(r.k))] for r in rows]
+    return [["linear" if x else "angular" for x in of_one] for of_one in linear]
+
+
+def _posed(model: Model, q: Array) -> Problem:
+    rest = np.zeros(model.nv)
+    return pose_problem(model, q, rest, rest, np.zeros(model.n_input_rows), None, "default_mu", loops=True)
+
+
+def weighted_gram(block: Block, mu: Array) -> Array:
+    """K^T diag(mu) K, each element once; nothing at all to compute where K^T K is known."""
+    if block.gram is None:
+        return symmetric_product((block.K.T * mu), block.K)
+    if len(mu) == 3:
+        return mu[0] * block.gram
+    return mu[0] * block.gram + (mu[3] - mu[0]) * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])

@@ -1,0 +1,109 @@
+"""Small robots with geared motors whose rotors are bodies of their own. All numbers are made up, and plausible.
+
+Constraints hold where q is neutral (rotors are at zero where their joints are) and at `home`, with bent knees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sarrus.model.builder import ModelBuilder
+from sarrus.model.constraints import Coupling, contact, coupling
+from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.state import neutral
+from sarrus.spatial.arrays import Array
+from sarrus.zoo.blocks import Parts, X, Y, Z
+
+_LEGS = {"front_left": (1.0, 1.0), "front_right": (1.0, -1.0), "hind_left": (-1.0, 1.0), "hind_right": (-1.0, -1.0)}
+
+
+def geared_quadruped(floating: bool = True, contacts: bool = False, seed: int = 0) -> Model:
+    """A quadruped of about 12 kg with 12 joints, each driven by a rotor: 24 bodies and the trunk, 12 rows.
+
+    Hips' rotors sit one link inwards, knees' on the thigh, at the hip, from where a belt goes down the thigh (ratio 9).
+    Frames `{leg}_foot` mark the feet; `contacts` holds them by point contacts.
+    """
+    builder, parts = ModelBuilder("geared_quadruped" + ("" if floating else "_fixed")), Parts(seed)
+    trunk = _base(builder, parts, "trunk", (0.4, 0.18, 0.1), 12.0, floating)
+    for leg, (ahead, left) in _LEGS.items():
+        roll, pitch, knee = f"{leg}_hip_roll", f"{leg}_hip_pitch", f"{leg}_knee"
+        hip, shoulder = np.array([0.19 * ahead, 0.05 * left, 0.0]), 0.07 * left * Y
+        thigh, shank = -0.21 * Z, -0.2 * Z
+        _joint(builder, parts, roll, trunk, hip, X, shoulder, 7.0)
+        _rotor(builder, parts, roll, trunk, hip - 0.06 * ahead * X, X, 6.0)
+        _joint(builder, parts, pitch, roll, shoulder, Y, thigh, 3.0)
+        _rotor(builder, parts, pitch, roll, 0.5 * shoulder, Y, 6.0)
+        _joint(builder, parts, knee, pitch, thigh, Y, shank, 0.8)
+        _rotor(builder, parts, knee, pitch, -0.02 * left * Y, Y, 9.0)
+        builder.add_frame(f"{leg}_foot", knee, position=shank)
+    bent = {f"{leg}_{joint}": angle for leg in _LEGS for joint, angle in (("hip_pitch", 0.7), ("knee", -1.4))}
+    model = _with_home(builder.build(), bent)
+    return model.with_constraints(*(contact(f"{leg}_foot", 3) for leg in _LEGS)) if contacts else model
+
+
+def humanoid_leg(floating: bool = False, seed: int = 0) -> Model:
+    """A leg of about 6 kg: hip yaw, roll and pitch by rotors, knee and ankle by two rotors in the thigh and belts.
+
+    The ankle's belt runs over the knee: ankle rotor = 12 (knee + ankle), knee rotor = 12 knee. 10 bodies, 5 rows.
+    Frames `sole`, `toe` and `heel` are on the foot. `floating` hangs it on a pelvis that floats.
+    """
+    builder, parts = ModelBuilder("humanoid_leg" + ("_floating" if floating else "")), Parts(seed)
+    pelvis = _base(builder, parts, "pelvis", (0.1, 0.2, 0.1), 40.0, floating)
+    thigh, shank, foot = -0.27 * Z, -0.28 * Z, np.array([0.05, 0.0, -0.04])
+    yaw, roll = np.array([0.0, 0.08, -0.06]), np.array([-0.06, 0.0, -0.07])
+    pitch = np.array([0.07, 0.01, 0.0])
+    _joint(builder, parts, "hip_yaw", pelvis, yaw, Z, roll, 9.0)
+    _rotor(builder, parts, "hip_yaw", pelvis, yaw + 0.02 * Z, Z, 6.0)
+    _joint(builder, parts, "hip_roll", "hip_yaw", roll, X, pitch, 15.0)
+    _rotor(builder, parts, "hip_roll", "hip_yaw", roll - 0.02 * X, X, 6.0)
+    _joint(builder, parts, "hip_pitch", "hip_roll", pitch, Y, thigh, 9.0)
+    _rotor(builder, parts, "hip_pitch", "hip_roll", pitch + 0.02 * Y, Y, 6.0, 0.2)
+    _joint(builder, parts, "knee", "hip_pitch", thigh, Y, shank, 1.3)
+    _rotor(builder, parts, "knee", "hip_pitch", (0.013, -0.05, -0.018), Y, 12.0, 0.2)
+    _joint(builder, parts, "ankle", "knee", shank, Y, foot, 4.5)
+    _rotor(builder, parts, "ankle", "hip_pitch", (0.015, -0.045, -0.13), Y, 12.0, over=("knee",))
+    for name, p in (("sole", (0.0, 0.0, -0.04)), ("toe", (0.1, 0.0, -0.04)), ("heel", (-0.05, 0.0, -0.04))):
+        builder.add_frame(name, "ankle", position=p)
+    return _with_home(builder.build(), {"hip_pitch": -0.4, "knee": 0.8, "ankle": -0.4})
+
+
+def _base(builder: ModelBuilder, parts: Parts, name: str, size: Any, density: float, floating: bool) -> str:
+    if not floating:
+        return WORLD_NAME
+    builder.add_body(name, joint="free", **parts.box(size, density * float(np.linalg.norm(size))))
+    return name
+
+
+def _joint(
+    builder: ModelBuilder, parts: Parts, name: str, parent: str, at: Any, axis: Any, to: Array, density: float
+) -> None:
+    """A link from `at` on its parent, which reaches to `to`; `density` in kg per metre."""
+    builder.add_body(name, parent, axis=axis, position=at, independent=True, **parts.link(to, density))
+
+
+def _rotor(
+    builder: ModelBuilder, parts: Parts, joint: str, parent: str, at: Any, axis: Any, ratio: float,
+    mass: float = 0.1, over: tuple[str, ...] = (),
+) -> None:  # fmt: skip
+    """The rotor that drives a joint, by a gear, or by a belt over the joints between."""
+    rotor = f"{joint}_rotor"
+    builder.add_body(rotor, parent, axis=axis, position=at, independent=False, **parts.rotor(axis, mass))
+    driven = {f"{name}_joint": -ratio for name in (*over, joint)}
+    builder.add_constraint(coupling({f"{rotor}_joint": 1.0} | driven, name=f"{joint}_gear"))
+
+
+def _with_home(model: Model, angles: Mapping[str, float]) -> Model:
+    """Joints at these angles (by the body that they move), rotors where their gears put them."""
+    home = neutral(model)
+    at = {name: model.layout.q[model.joint_index(name)].start for name in model.joint_names}
+    for body, angle in angles.items():
+        home[at[f"{body}_joint"]] = angle
+    for gear in model.constraints:
+        if isinstance(gear, Coupling):
+            (rotor, one), *driven = gear.ratios
+            home[at[rotor]] = -sum(ratio * home[at[joint]] for joint, ratio in driven) / one
+    return replace(model, home=home)

@@ -1,0 +1,119 @@
+"""Actuation sub-mechanisms alone, in trees, and parallel chains: the mechanisms of the constraint embedding paper.
+
+Sub-mechanisms are in `zoo_blocks.py`. All numbers are made up, and plausible; constraints hold where q is neutral.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.errors import ModelError, unknown_name
+from sarrus.model.builder import ModelBuilder
+from sarrus.model.constraints import coupling
+from sarrus.model.model import WORLD_NAME, Model
+from sarrus.zoo.blocks import SUB_MECHANISMS, Mount, Parts, X, Y, Z, at_least
+from sarrus.zoo.sketch import Sketch
+
+
+def link_and_rotor(ratio: float = 6.0, symmetric: bool = True, seed: int = 0) -> Model:
+    """A link and the rotor of its motor: rotor = ratio * link (paper: Link and Rotor)."""
+    return _alone("link_and_rotor", seed, ratio=ratio, symmetric=symmetric)
+
+
+def parallel_belt(ratio: float = 12.0, symmetric: bool = True, seed: int = 0) -> Model:
+    """Two links, two rotors at the first hinge, belts: the second rotor feels both hinges (MIT Humanoid's knee)."""
+    return _alone("parallel_belt", seed, ratio=ratio, symmetric=symmetric)
+
+
+def differential(kind: str = "linear", ratio: float = 6.0, symmetric: bool = True, seed: int = 0) -> Model:
+    """Two rotors that swing and tilt one link: by bevel gears ("linear") or, as in Tello's hips, by cranks and rods."""
+    return _alone("differential", seed, kind=kind, ratio=ratio, symmetric=symmetric)
+
+
+def connecting_rod(rod: str = "body", seed: int = 0) -> Model:
+    """A crank that moves a link about another axis by a rod in space, a "body" (3 rows) or "massless" (1 row)."""
+    return _alone("connecting_rod", seed, rod=rod)
+
+
+def transmission(depth: int, ratio: float = 6.0, symmetric: bool = True, seed: int = 0) -> Model:
+    """A chain of `depth` links, the last driven by belts from a rotor at the root: one loop of depth + 1 bodies."""
+    return _alone("transmission", seed, depth=depth, ratio=ratio, symmetric=symmetric)
+
+
+def tree_of(
+    submechanism: str, branches: int = 1, depth: int = 1, floating: bool = True, seed: int = 0, **options: Any
+) -> Model:
+    """`branches` chains of `depth` sub-mechanisms each on one base (constraint embedding paper, Fig. 9).
+
+    submechanism  link_and_rotor, parallel_belt, four_bar, differential, connecting_rod or transmission
+    options       of the sub-mechanism, for all of them: ratio, symmetric, kind, joint, rod, depth of a transmission
+                  (as `transmission_depth`)
+
+    Bodies are called `b{branch}_{number}_{part}`; frames `tip_{branch}` mark the ends.
+    """
+    if submechanism not in SUB_MECHANISMS:
+        raise unknown_name("sub-mechanism", submechanism, SUB_MECHANISMS)
+    at_least(1, branches=branches, depth=depth)
+    if "transmission_depth" in options:
+        options["depth"] = options.pop("transmission_depth")
+    add, parts = SUB_MECHANISMS[submechanism], Parts(seed)
+    builder = ModelBuilder(f"tree_of_{submechanism}_{branches}_{depth}" + ("_floating" if floating else ""))
+    root = WORLD_NAME
+    if floating:
+        root = "base"
+        builder.add_body("base", joint="free", **parts.box((0.4, 0.3, 0.2), 5.0))
+    for b in range(branches):
+        angle = 2.0 * np.pi * b / branches
+        mount = Mount(root, 0.2 * np.array([np.cos(angle), np.sin(angle), 0.0]) if branches > 1 else 0.0 * Z)
+        for k in range(depth):
+            mount = add(builder, mount, f"b{b}_{k}", parts, **options)
+        builder.add_frame(f"tip_{b}", mount.body, position=mount.position)
+    return builder.build()
+
+
+def parallel_chains(d_t: int, d_l: int, constraint: str = "transmission", eta: float = 1.5, seed: int = 0) -> Model:
+    """Two chains of d_t links with parallel hinges, tied together at their d_l-th links (paper, Fig. 11).
+
+    constraint  "transmission": the first d_l angles of one chain add up to eta times those of the other; 1 row (66),
+                2 d_l bodies in the loop
+                "connecting_rod": a rod hinged to both d_l-th links; 3 rows of rank 2, 2 d_l + 1 bodies in the loop
+    """
+    at_least(1, d_t=d_t, d_l=d_l)
+    if d_l > d_t:
+        raise ModelError(f"parallel_chains: the loop is at depth d_l = {d_l}, beyond the chains' d_t = {d_t}")
+    if constraint not in ("transmission", "connecting_rod"):
+        raise unknown_name("constraint of the chains", constraint, ("transmission", "connecting_rod"))
+    sketch, parts = Sketch(f"parallel_chains_{d_t}_{d_l}_{constraint}"), Parts(seed)
+    tips: dict[str, np.ndarray] = {}
+    for chain, x in ((1, 0.0), (2, 0.3)):
+        parent, at = WORLD_NAME, x * X
+        for k in range(1, d_t + 1):
+            lean = 0.25 * (-1) ** (k + chain) + 0.05 * chain  # zigzag: no two links in one line
+            to = at + parts.length(0.2) * (np.sin(lean) * X + np.cos(lean) * Z)
+            body = parts.link(to - at)
+            flag = constraint == "transmission" or not (chain == 2 and k == 1)
+            parent = sketch.body(
+                f"link_{chain}_{k}", parent, at, "revolute", body["mass"], body["com"], body["inertia"], axis=Y,
+                independent=flag,
+            )  # fmt: skip
+            tips[parent] = at = to
+    first, second = f"link_1_{d_l}", f"link_2_{d_l}"
+    if constraint == "transmission":
+        terms = {f"link_1_{i}_joint": 1.0 for i in range(1, d_l + 1)}
+        terms |= {f"link_2_{i}_joint": -eta for i in range(1, d_l + 1)}
+        sketch.builder.add_constraint(coupling(terms, name="transmission"))
+    else:
+        start, end = tips[first], tips[second]
+        rod = parts.link(end - start)
+        sketch.body("rod", first, start, "revolute", rod["mass"], rod["com"], rod["inertia"], axis=Y, independent=False)
+        sketch.close("rod_end", "rod", second, end, "connect")
+    return sketch.build()
+
+
+def _alone(submechanism: str, seed: int, **options: Any) -> Model:
+    """One sub-mechanism on the ground."""
+    builder = ModelBuilder(submechanism)
+    tip = SUB_MECHANISMS[submechanism](builder, Mount(), submechanism, Parts(seed), **options)
+    return builder.add_frame("tip", tip.body, position=tip.position).build()
