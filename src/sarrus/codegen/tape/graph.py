@@ -394,6 +394,10 @@ class Symbol(AbstractScalar):
             return self - g.symbol(g.a[j])
         if ops[i] == Op.NEG:
             return other - g.symbol(g.a[i])
+        if ops[i] == Op.SUB and g.b[i] == j:  # (x - a) + a
+            return g.symbol(g.a[i])
+        if ops[j] == Op.SUB and g.b[j] == i:
+            return g.symbol(g.a[j])
         return g.node(Op.ADD, i, j) if i <= j else g.node(Op.ADD, j, i)
 
     __radd__ = __add__
@@ -416,6 +420,14 @@ class Symbol(AbstractScalar):
             return self + g.symbol(g.a[j])
         if ops[i] == Op.NEG:
             return -(g.symbol(g.a[i]) + other)
+        if ops[j] == Op.ADD and i in (g.a[j], g.b[j]):  # a - (a + b)
+            return -g.symbol(g.a[j] + g.b[j] - i)
+        if ops[j] == Op.SUB and g.a[j] == i:  # a - (a - b)
+            return g.symbol(g.b[j])
+        if ops[i] == Op.ADD and j in (g.a[i], g.b[i]):  # (a + b) - a
+            return g.symbol(g.a[i] + g.b[i] - j)
+        if ops[i] == Op.SUB and g.a[i] == j:  # (a - b) - a
+            return -g.symbol(g.b[i])
         if (Op.SUB, j, i, -1) in g._known:
             return -g.node(Op.SUB, j, i)
         return g.node(Op.SUB, i, j)
@@ -462,6 +474,13 @@ class Symbol(AbstractScalar):
             return other * g.value(i)
         if _is_reciprocal(g, j, i) or _is_reciprocal(g, i, j):
             return 1.0
+        for product, factor in ((i, j), (j, i)):  # (a * (1 / x)) * x
+            if ops[product] == Op.MUL:
+                a, b = g.a[product], g.b[product]
+                if _is_reciprocal(g, b, factor):
+                    return g.symbol(a)
+                if _is_reciprocal(g, a, factor):
+                    return g.symbol(b)
         return g.node(Op.MUL, i, j) if i <= j else g.node(Op.MUL, j, i)
 
     __rmul__ = __mul__
