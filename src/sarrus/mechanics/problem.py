@@ -36,7 +36,8 @@ class Problem(NamedTuple):
     @property
     def H(self) -> list[Array]:
         """Inertia matrices per node, before anything is eliminated."""
-        return [inertia.matrix() for inertia in self.inertias]
+        dtype = np.result_type(self.tau, float)
+        return [inertia.matrix().astype(dtype) for inertia in self.inertias]
 
 
 def pose_problem(

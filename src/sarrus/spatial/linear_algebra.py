@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.choice import choose
+from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.precision import epsilon
 
 _DEPENDENT = 1e4  # roundings: of a pivot relative to its diagonal element
+_ROUNDINGS = 4.0  # which may be left where equal numbers are subtracted
 _NOTHING = 1e8  # roundings squared: of a pivot relative to the whole diagonal
 
 
@@ -19,6 +20,27 @@ class Ldl(NamedTuple):
 
     L: Array  # (n, n)
     d_inv: Array  # (n,)
+    d: Array | None = None  # (n,) the pivots; None: some may count as infinite
+
+    def divide(self, x: Array) -> Array:
+        """diag(d_inv) x. Constants by division, so that one over itself is 1, without rounding."""
+        out = (x.T * self.d_inv).T
+        if self.d is not None and out.dtype == object:
+            for at in np.ndindex(out.shape):
+                if not isinstance(out[at], AbstractScalar):
+                    out[at] = x[at] / self.d[at[0]]
+        return out
+
+
+def _minus(a: Array, b: Array) -> Array:
+    """a - b. In an array with symbols a number is a constant of the robot: what is left of it minus itself is zero."""
+    out = np.asarray(a - b)
+    if out.dtype == object:
+        for at in np.ndindex(out.shape):
+            x, y = (np.asarray(z, dtype=object)[at] for z in (a, b))
+            if not isinstance(x, AbstractScalar) and not isinstance(y, AbstractScalar):
+                out[at] = 0.0 if abs(x - y) <= _ROUNDINGS * epsilon() * (abs(x) + abs(y)) else x - y
+    return out[()]
 
 
 def ldl(A: Array) -> Ldl:
@@ -26,14 +48,14 @@ def ldl(A: Array) -> Ldl:
     n = len(A)
     L = np.eye(n).astype(A.dtype)
     W = np.zeros((n, n), dtype=A.dtype)  # L D, kept to save multiplications
-    d_inv = np.empty(n, dtype=A.dtype)
+    d, d_inv = np.empty(n, dtype=A.dtype), np.empty(n, dtype=A.dtype)
     for j in range(n):
-        d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
-        d_inv[j] = 1.0 / d
+        d[j] = A[j, j] - sum((L[j, k] * W[j, k] for k in range(j)), 0.0)
+        d_inv[j] = 1.0 / d[j]
         for i in range(j + 1, n):
-            W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
+            W[i, j] = A[i, j] - sum((L[i, k] * W[j, k] for k in range(j)), 0.0)
             L[i, j] = W[i, j] * d_inv[j]
-    return Ldl(L, d_inv)
+    return Ldl(L, d_inv, d)
 
 
 def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
@@ -54,7 +76,7 @@ def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
         dependent = (_DEPENDENT * epsilon()) * A[j, j] + (_NOTHING * epsilon() ** 2) * usual[j]
         d_inv[j] = choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
         for i in range(j + 1, n):
-            W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
+            W[i, j] = A[i, j] - sum((L[i, k] * W[j, k] for k in range(j)), 0.0)
             L[i, j] = W[i, j] * d_inv[j]
     return Ldl(L, d_inv)
 
@@ -74,45 +96,33 @@ def ldl_growth(factor: Ldl, usual: Array, squared: bool = False) -> Scalar:
 
 def ldl_solve(factor: Ldl, b: Array) -> Array:
     """A^-1 b for a vector or the columns of a matrix b."""
-    L, d_inv = factor
-    n = len(d_inv)
-    x = np.array(b, dtype=np.result_type(L, b))
-    for i in range(n):
-        for k in range(i):
-            x[i] = x[i] - L[i, k] * x[k]
-    for i in range(n):
-        x[i] = x[i] * d_inv[i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] = x[i] - L[k, i] * x[k]
-    return x
+    return ldl_backward(factor, factor.divide(ldl_forward(factor, b)))
 
 
 def ldl_forward(factor: Ldl, b: Array) -> Array:
     """L^-1 b: half of a solve. With Y = L^-1 B, B^T A^-1 B = Y^T diag(d_inv) Y."""
-    L, d_inv = factor
+    L = factor.L
     x = np.array(b, dtype=np.result_type(L, b))
-    for i in range(len(d_inv)):
+    for i in range(len(L)):
         for k in range(i):
-            x[i] = x[i] - L[i, k] * x[k]
+            x[i] = _minus(x[i], L[i, k] * x[k])
     return x
 
 
 def ldl_backward(factor: Ldl, b: Array) -> Array:
     """L^-T b: the other half, after a multiplication by d_inv."""
-    L, d_inv = factor
-    n = len(d_inv)
+    L, n = factor.L, len(factor.L)
     x = np.array(b, dtype=np.result_type(L, b))
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
-            x[i] = x[i] - L[k, i] * x[k]
+            x[i] = _minus(x[i], L[k, i] * x[k])
     return x
 
 
 def ldl_congruence(factor: Ldl, B: Array) -> Array:
     """B^T A^-1 B, symmetric, each element computed once."""
     Y = ldl_forward(factor, B)
-    return symmetric_product(Y.T, (Y.T * factor.d_inv).T)
+    return symmetric_product(Y.T, factor.divide(Y))
 
 
 def symmetric_product(A: Array, B: Array) -> Array:
@@ -125,14 +135,16 @@ def symmetric_product(A: Array, B: Array) -> Array:
     return out
 
 
-def subtract_product(H: Array, U: Array, V: Array, zero_rows: tuple[int, ...] = ()) -> Array:
-    """H - U V^T where the result is known to be symmetric, and zero in `zero_rows`: each element computed once."""
+def subtract_product(H: Array, U: Array, V: Array) -> Array:
+    """H - U V^T where the result is known to be symmetric: each element computed once, by the cheaper of two products.
+
+    Where U has a row of a unit matrix, that is the one with it: there H may cancel.
+    """
     n = len(H)
     out = np.zeros((n, n), dtype=np.result_type(H, U, V))
+    units = [sum(not isinstance(x, AbstractScalar) and x in (0.0, 1.0) for x in row) for row in U]
     for i in range(n):
         for j in range(i, n):
-            if i in zero_rows or j in zero_rows:
-                continue
-            out[i, j] = H[i, j] - (U[i] @ V[j])
-            out[j, i] = out[i, j]
+            product = U[j] @ V[i] if units[j] > units[i] else U[i] @ V[j]
+            out[i, j] = out[j, i] = H[i, j] - product
     return out

@@ -37,6 +37,6 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
     motions = outward_motion(tree, joints)
     forces = resultant_forces(tree, motions, external_forces)
     passages = passages_of(tree, joints)
-    parts = inward_articulated(tree, passages, [x.matrix() for x in link_inertias(tree)], forces, tau)
+    parts = inward_articulated(tree, passages, [x.matrix().astype(q.dtype) for x in link_inertias(tree)], forces, tau)
     qdd, _ = outward_acceleration(tree, passages, parts)
     return qdd

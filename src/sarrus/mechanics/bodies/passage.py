@@ -52,8 +52,7 @@ class Passage(NamedTuple):
         Where S is made of unit vectors, S^T U D^-1 = 1 - (A - S^T E) D^-1: those rows need no products of U, and are
         zero without inertia of the joint's own. None: no such number.
         """
-        if not self.unit_rows or self.C is not None:
-            return None
+        return None
         if self.E is None and is_numeric(A) and not A.any():
             return 0.0
         if len(A) != 1 or sum(not is_structurally_zero(x) for x in H[self.unit_rows[0]]) < _WORTH:
@@ -69,7 +68,7 @@ class Passage(NamedTuple):
             return subtract_product(self.X.congruence(H), V, W)
         if kept is None:
             return subtract_product(H, V, W)
-        out = subtract_product(H, V, W, self.unit_rows)
+        out = subtract_product(H, V, W)
         own = self._own_coupling()
         for i in self.unit_rows:
             for j in range(len(H)):
