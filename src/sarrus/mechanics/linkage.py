@@ -13,6 +13,7 @@ from sarrus.mechanics.clusters.embedded import Embedded, embedded_at
 from sarrus.mechanics.clusters.nodes import assemble_nodes
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
+from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array
 
 
@@ -34,7 +35,7 @@ class Linkage(NamedTuple):
 
 
 def linkage(model: Model, q: Array) -> Linkage:
-    tree = model.tree
+    tree = tree_of(model)
     if model.embedding is None:
         return Linkage(tree, passages_of(tree, joint_kinematics(tree, q)), link_inertias(tree))
     embedded = embedded_at(model, q, None, loaded=False)

@@ -17,6 +17,7 @@ from sarrus.mechanics.constraints.link_rows import constraint_rows
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
+from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array
 
 
@@ -59,7 +60,7 @@ def pose_problem(
     declared: rows as they were declared, which costs more; least squares of rows in conflict are then those
     """
     embedded = None if model.embedding is None else embedded_at(model, q, v, yd, loaded=external_forces is not None)
-    tree = model.tree if embedded is None else embedded.bodies
+    tree = tree_of(model) if embedded is None else embedded.bodies
     v = np.zeros(model.nv) if v is None else v
     v = v if embedded is None else embedded.v
     joints = joint_kinematics(tree, q, v) if embedded is None else embedded.joints

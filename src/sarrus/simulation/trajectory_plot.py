@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sarrus.errors import MissingDependencyError, StateError
-from sarrus.model.model import Joint
+from sarrus.model.bodies import Joint
 from sarrus.spatial.arrays import Array
 
 if TYPE_CHECKING:

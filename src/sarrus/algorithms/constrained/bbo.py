@@ -12,7 +12,8 @@ from sarrus.mechanics.solvers.loop_sweeps import Loads, at_world, inward, outwar
 from sarrus.mechanics.solvers.penalty import typical_mobilities
 from sarrus.mechanics.solvers.proximal import joined
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
-from sarrus.model.model import WORLD, Model
+from sarrus.model.bodies import WORLD
+from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import Ldl, ldl_growth, ldl_semidefinite

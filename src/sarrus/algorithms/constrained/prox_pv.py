@@ -19,7 +19,8 @@ from sarrus.mechanics.solvers.proximal import (
     warm_start,
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
-from sarrus.model.model import WORLD, Model
+from sarrus.model.bodies import WORLD
+from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_solve

@@ -14,6 +14,7 @@ from sarrus.mechanics.constraints.gap import Measure, gap_condition, link_gap
 from sarrus.mechanics.constraints.position_rows import position_rows
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -45,7 +46,7 @@ class ClosureResult(NamedTuple):
 )
 def closure(model: Model, q: Array, v: Array | None = None) -> ClosureResult:
     """Position error, velocity and Jacobian of every constraint: loops, couplings, distances, links, centre of mass."""
-    joints = joint_kinematics(model.tree, q, v)
+    joints = joint_kinematics(tree_of(model), q, v)
     position, J = position_rows(model, joints, q, v, Measure(_with_angles, link_gap, as_one=True))
     return ClosureResult(position, np.zeros(len(J)) if v is None else J @ v, J)
 

@@ -12,6 +12,7 @@ from sarrus.mechanics.bodies.sweeps import (
     resultant_forces,
 )
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -32,7 +33,7 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
     external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin].
     Friction, damping and springs are not included: add them to tau.
     """
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     motions = outward_motion(tree, joints)
     forces = resultant_forces(tree, motions, external_forces)

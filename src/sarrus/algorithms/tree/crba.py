@@ -6,6 +6,7 @@ from sarrus.mechanics.bodies.mass_matrix import mass_matrix
 from sarrus.mechanics.bodies.passage import passages_of
 from sarrus.mechanics.bodies.sweeps import joint_kinematics, link_inertias
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -16,5 +17,5 @@ def crba(model: Model, q: Array) -> Array:
 
     Walker and Orin (1982), method 3; Featherstone (2008), Table 6.2. A composite body is ten numbers, not a 6x6 matrix.
     """
-    joints = joint_kinematics(model.tree, q)
-    return mass_matrix(model.tree, passages_of(model.tree, joints), link_inertias(model.tree), q.dtype)
+    joints = joint_kinematics(tree_of(model), q)
+    return mass_matrix(tree_of(model), passages_of(tree_of(model), joints), link_inertias(tree_of(model)), q.dtype)

@@ -10,7 +10,7 @@ from sarrus.mechanics.bodies.passage import Passage
 from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion, resultant_forces
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
-from sarrus.model.tree import Kinematics, Tree
+from sarrus.model.tree import Kinematics, Tree, tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -28,7 +28,7 @@ def rnea(model: Model, q: Array, v: Array, a: Array, external_forces: Array | No
     Luh, Walker and Paul (1980), in point accelerations; Featherstone (2008), Table 5.1.
     external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin].
     """
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     motions = outward_motion(tree, joints, a)
     forces = resultant_forces(tree, motions, external_forces)

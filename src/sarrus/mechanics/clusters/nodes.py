@@ -19,7 +19,7 @@ from sarrus.mechanics.bodies.passage import Passage, passage_of, unit_rows
 from sarrus.mechanics.bodies.sweeps import Motion
 from sarrus.mechanics.clusters.embedded import Embedded
 from sarrus.mechanics.clusters.unseen import unseen_bodies
-from sarrus.model.clusters import ClusterNode, ClusterTree
+from sarrus.model.cluster_tree import ClusterNode, ClusterTree
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.choice import AbstractScalar

@@ -14,8 +14,8 @@ import numpy as np
 from sarrus.mechanics.bodies.sweeps import Motion
 from sarrus.mechanics.clusters.embedded import Embedded
 from sarrus.mechanics.clusters.motion import ClusterMotion
-from sarrus.model.clusters import ClusterNode
-from sarrus.model.model import WORLD
+from sarrus.model.bodies import WORLD
+from sarrus.model.cluster_tree import ClusterNode
 from sarrus.model.tree import Node
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.inertia import Inertia

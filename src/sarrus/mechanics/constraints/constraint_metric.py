@@ -17,6 +17,7 @@ from sarrus.mechanics.bodies.sweeps import joint_kinematics, link_inertias
 from sarrus.mechanics.constraints.gap import Measure, gap_condition, link_gap
 from sarrus.mechanics.constraints.position_rows import position_rows
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.linear_algebra import Ldl, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
@@ -56,7 +57,7 @@ def linearized(model: Model, q: Array, held: Array | None = None) -> Linearized:
     Far from closed, the metric is mixed with a plain one: light bodies would spin wildly. The part of that is
     proportional to the error, so that close to the constraints it is the kinetic one.
     """
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q)
     error, J = position_rows(model, joints, q, None, ANGLES)
     M = mass_matrix(tree, passages_of(tree, joints), link_inertias(tree), q.dtype)

@@ -15,8 +15,9 @@ from sarrus.mechanics.bodies.passage import Passage
 from sarrus.mechanics.bodies.relative_motion import path_to_root
 from sarrus.mechanics.constraints.loop_roots import loop_root
 from sarrus.mechanics.constraints.rows import Rows
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Constraint, Distance, LoopClosure
-from sarrus.model.model import WORLD, Model
+from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.orthogonal import is_structurally_zero

@@ -21,7 +21,7 @@ import numpy as np
 from sarrus.mechanics.bodies.passage import Passage, eliminate_inertia
 from sarrus.mechanics.bodies.relative_motion import path_to_root
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.model.model import WORLD
+from sarrus.model.bodies import WORLD
 from sarrus.model.topology import AbstractNode, AbstractTree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve, symmetric_product

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sarrus.mechanics.solvers.loop_elimination import Elimination
-from sarrus.model.model import WORLD
+from sarrus.model.bodies import WORLD
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import ldl_backward, ldl_forward, ldl_solve
 from sarrus.spatial.norms import size
