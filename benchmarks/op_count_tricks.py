@@ -21,8 +21,7 @@ from sarrus.cli.robot_argument import robot_from
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
-from sarrus.mechanics.bodies.passage import passage_of
-from sarrus.mechanics.bodies.sweeps import eliminate_joint, joint_kinematics
+from sarrus.mechanics.bodies.motion import eliminate_joint, joint_kinematics
 from sarrus.model import tree as tree_module
 from sarrus.model.model import Model
 from sarrus.model.state import random_state

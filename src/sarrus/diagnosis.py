@@ -15,7 +15,7 @@ from sarrus.algorithms.position.closure import closure as _closure
 from sarrus.algorithms.tree.crba import crba as _crba
 from sarrus.calls.eager import eager
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
 from sarrus.mechanics.constraints.all_rows import all_rows
 from sarrus.model.bodies import WORLD, WORLD_NAME
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure

@@ -7,9 +7,9 @@ import pytest
 
 import sarrus
 from sarrus import zoo
-from sarrus.mechanics.constraints.loop_jacobian import loop_jacobian
-from sarrus.mechanics.constraints.loop_roots import early_roots, loop_roots
 from sarrus.mechanics.solvers.loop_delassus import rows_at_rest
+from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
+from sarrus.mechanics.solvers.loop_roots import early_roots, loop_roots
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import CLOSURES, Coupling, Distance, LoopClosure, contact, link_rows
 from sarrus.model.state import random_state

@@ -11,7 +11,7 @@ from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.precision import epsilon
 
 _DEPENDENT = 1e4  # roundings: of a pivot relative to its diagonal element
-_ROUNDINGS = 4.0  # which may be left where equal numbers are subtracted
+_ROUNDINGS = 16.0  # which may be left where equal numbers are subtracted
 _NOTHING = 1e8  # roundings squared: of a pivot relative to the whole diagonal
 
 
@@ -23,38 +23,53 @@ class Ldl(NamedTuple):
     d: Array | None = None  # (n,) the pivots; None: some may count as infinite
 
     def divide(self, x: Array) -> Array:
-        """diag(d_inv) x. Constants by division, so that one over itself is 1, without rounding."""
-        out = (x.T * self.d_inv).T
-        if self.d is not None and out.dtype == object:
-            for at in np.ndindex(out.shape):
-                if not isinstance(out[at], AbstractScalar):
-                    out[at] = x[at] / self.d[at[0]]
-        return out
+        """diag(d_inv) x."""
+        if self.d is None or (x.dtype != object and self.d.dtype != object):
+            return (x.T * self.d_inv).T
+        return np.stack([_over(row, d, d_inv) for row, d, d_inv in zip(x, self.d, self.d_inv, strict=True)])
 
 
-def _minus(a: Array, b: Array) -> Array:
-    """a - b. In an array with symbols a number is a constant of the robot: what is left of it minus itself is zero."""
-    out = np.asarray(a - b)
-    if out.dtype == object:
+def _over(x: Array, d: Scalar, d_inv: Scalar) -> Array:
+    """x / d, where 1 / d is known. Numbers by division, so that one over itself is 1, without rounding."""
+    if isinstance(d, AbstractScalar):
+        return x * d_inv
+    return np.frompyfunc(lambda e: e * d_inv if isinstance(e, AbstractScalar) else e / d, 1, 1)(x)
+
+
+def minus_product(A: Array, B: Array, C: Array) -> Array:
+    """A - B C, of scalars, vectors or matrices.
+
+    In an array with symbols a number is a constant of the robot: what rounding leaves of it minus itself is zero.
+    """
+    out = np.asarray(A - B @ C if np.ndim(B) else A - B * C)
+    if any(np.asarray(x).dtype == object for x in (A, B, C)) and not all(
+        isinstance(x, AbstractScalar) for x in out.flat
+    ):
+        a, b, c = (_sizes(x) for x in (A, B, C))
+        scale = np.asarray(a + b @ c if np.ndim(B) else a + b * c)
+        out = out.astype(object)
         for at in np.ndindex(out.shape):
-            x, y = (np.asarray(z, dtype=object)[at] for z in (a, b))
-            if not isinstance(x, AbstractScalar) and not isinstance(y, AbstractScalar):
-                out[at] = 0.0 if abs(x - y) <= _ROUNDINGS * epsilon() * (abs(x) + abs(y)) else x - y
+            if not isinstance(out[at], AbstractScalar) and abs(out[at]) <= _ROUNDINGS * epsilon() * scale[at]:
+                out[at] = 0.0
     return out[()]
+
+
+def _sizes(x: Array) -> Array:
+    """Absolute values. Symbols count for nothing: where a number is left, they were multiplied by zero."""
+    return np.asarray(np.frompyfunc(lambda e: 0.0 if isinstance(e, AbstractScalar) else abs(e), 1, 1)(x), float)
 
 
 def ldl(A: Array) -> Ldl:
     """Factor a symmetric positive definite matrix; reads the lower triangle."""
     n = len(A)
     L = np.eye(n).astype(A.dtype)
-    W = np.zeros((n, n), dtype=A.dtype)  # L D, kept to save multiplications
+    W = np.tril(A)  # becomes L D, kept to save multiplications
     d, d_inv = np.empty(n, dtype=A.dtype), np.empty(n, dtype=A.dtype)
     for j in range(n):
-        d[j] = A[j, j] - sum((L[j, k] * W[j, k] for k in range(j)), 0.0)
-        d_inv[j] = 1.0 / d[j]
-        for i in range(j + 1, n):
-            W[i, j] = A[i, j] - sum((L[i, k] * W[j, k] for k in range(j)), 0.0)
-            L[i, j] = W[i, j] * d_inv[j]
+        for k in range(j):  # as `ldl_forward` does it, so that the tracer sees that A^-1 A is 1
+            W[j:, j] = [minus_product(W[i, j], L[i, k], W[j, k]) for i in range(j, n)]
+        d[j], d_inv[j] = W[j, j], 1.0 / W[j, j]
+        L[j + 1 :, j] = _over(W[j + 1 :, j], d[j], d_inv[j])
     return Ldl(L, d_inv, d)
 
 
@@ -105,7 +120,7 @@ def ldl_forward(factor: Ldl, b: Array) -> Array:
     x = np.array(b, dtype=np.result_type(L, b))
     for i in range(len(L)):
         for k in range(i):
-            x[i] = _minus(x[i], L[i, k] * x[k])
+            x[i] = minus_product(x[i], L[i, k], x[k])
     return x
 
 
@@ -115,7 +130,7 @@ def ldl_backward(factor: Ldl, b: Array) -> Array:
     x = np.array(b, dtype=np.result_type(L, b))
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
-            x[i] = _minus(x[i], L[k, i] * x[k])
+            x[i] = minus_product(x[i], L[k, i], x[k])
     return x
 
 
@@ -136,15 +151,22 @@ def symmetric_product(A: Array, B: Array) -> Array:
 
 
 def subtract_product(H: Array, U: Array, V: Array) -> Array:
-    """H - U V^T where the result is known to be symmetric: each element computed once, by the cheaper of two products.
+    """H - U V^T where the result is known to be symmetric: each element computed once.
 
-    Where U has a row of a unit matrix, that is the one with it: there H may cancel.
+    Of the two products that give it the one is taken with which H cancels, if there is one.
     """
     n = len(H)
     out = np.zeros((n, n), dtype=np.result_type(H, U, V))
     units = [sum(not isinstance(x, AbstractScalar) and x in (0.0, 1.0) for x in row) for row in U]
     for i in range(n):
         for j in range(i, n):
-            product = U[j] @ V[i] if units[j] > units[i] else U[i] @ V[j]
-            out[i, j] = out[j, i] = H[i, j] - product
+            first, second = ((U[j], V[i]), (U[i], V[j])) if units[j] > units[i] else ((U[i], V[j]), (U[j], V[i]))
+            x = minus_product(H[i, j], *first)
+            if out.dtype == object and not _is_zero(x) and _is_zero(minus_product(H[i, j], *second)):
+                x = 0.0
+            out[i, j] = out[j, i] = x
     return out
+
+
+def _is_zero(x: Scalar) -> bool:
+    return not isinstance(x, AbstractScalar) and x == 0.0

@@ -12,7 +12,7 @@ from sarrus.calls.default_method import default_method
 from sarrus.codegen.runtime.kernel import compile
 from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.mechanics.bodies.frames import world_poses
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
 from sarrus.mechanics.constraints.all_rows import all_rows
 from sarrus.model.constraints import Constraint, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import Model

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sarrus.algorithms.embedded.ce_aba import check_embedded
 from sarrus.algorithms.tree.rnea import armature_of, inward_forces
-from sarrus.mechanics.bodies.sweeps import outward_motion, resultant_forces
+from sarrus.mechanics.bodies.motion import outward_motion, resultant_forces
 from sarrus.mechanics.clusters.embedded import embedded_at
 from sarrus.mechanics.clusters.motors import motor_forces
 from sarrus.model.model import Model

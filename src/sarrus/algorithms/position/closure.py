@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.mechanics.bodies.relative_motion import Relative
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
 from sarrus.mechanics.constraints.closure_rows import closure_condition
 from sarrus.mechanics.constraints.conditions import Condition
 from sarrus.mechanics.constraints.gap import Measure, gap_condition, link_gap

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
-from sarrus.mechanics.bodies.sweeps import Motion, joint_kinematics, outward_motion
+from sarrus.mechanics.bodies.motion import Motion, joint_kinematics, outward_motion
 from sarrus.model.bodies import WORLD, Frame
 from sarrus.model.model import Model
 from sarrus.model.tree import Tree, tree_of

@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.errors import unknown_name
 from sarrus.mechanics.bodies.frames import frame_in_node
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.model.bodies import WORLD, Frame
 from sarrus.model.model import Model
 from sarrus.model.tree import Kinematics, tree_of

@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.algorithms.tree.frame_jacobian import REFERENCES, local_jacobian
 from sarrus.errors import unknown_name
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sarrus.mechanics.bodies.passage import Passage
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion, resultant_forces
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion, resultant_forces
+from sarrus.mechanics.mechanism import Node
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
 from sarrus.model.tree import Kinematics, Tree, tree_of
@@ -35,18 +35,19 @@ def rnea(model: Model, q: Array, v: Array, a: Array, external_forces: Array | No
     return inward_forces(tree, joints, forces) + armature_of(tree) * a
 
 
-def inward_forces(tree: AbstractTree, joints: Sequence[Kinematics | Passage], forces: list[Array]) -> Array:
+def inward_forces(tree: AbstractTree, joints: Sequence[Kinematics | Node], forces: Sequence[Array]) -> Array:
     """tau = -S^T f, where f is the resultant on a node and everything beyond it."""
     f = list(forces)
     tau: list[Array] = [np.zeros(0)] * len(f)
     with stage("inward"):
-        for i in range(len(f) - 1, -1, -1):
-            parent, joint = tree.nodes[i].parent, joints[i]
+        for i, joint in reversed(list(enumerate(joints))):
             tau[i] = -(joint.S.T @ f[i])
+            parent = tree.nodes[i].parent
             if parent >= 0:
                 f[parent] = f[parent] + joint.X.apply_T(f[i])
-    return np.concatenate(tau) if tau else np.zeros(0)
+    return np.concatenate([np.zeros(0), *tau])
 
 
 def armature_of(tree: Tree) -> Array:
-    return np.concatenate([node.armature for node in tree.nodes]) if tree.nodes else np.zeros(0)
+    """Of every velocity."""
+    return np.concatenate([np.zeros(0), *(node.armature for node in tree.nodes)])

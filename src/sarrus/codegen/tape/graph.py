@@ -617,7 +617,7 @@ _SUMS = (Op.ADD, Op.SUB)
 
 
 def _cancelled_sum(g: Graph, i: int, j: int) -> Symbol | float | None:
-    """i + j where they have a term with opposite signs: (x - p) + p = x and (x - p) + (p + q) = x + q."""
+    """i + j where they have a term with opposite signs: (x - p) + p = x, (x - p) + (p + q) = x + q and their like."""
     for one, other in ((i, j), (j, i)):
         if g.op[one] != Op.SUB:
             continue
@@ -626,6 +626,8 @@ def _cancelled_sum(g: Graph, i: int, j: int) -> Symbol | float | None:
             return g.plain(x)
         if g.op[other] == Op.ADD and p in (g.a[other], g.b[other]):
             return g.plain(x) + g.plain(g.a[other] + g.b[other] - p)
+        if g.op[other] == Op.SUB and g.a[other] == p:
+            return g.plain(x) - g.plain(g.b[other])
     return None
 
 
@@ -648,7 +650,7 @@ def _cancelled_difference(g: Graph, i: int, j: int) -> Symbol | float | None:
 
 
 def _rest_of_fraction(g: Graph, a: int, product: int) -> Symbol | float | None:
-    """c / q where `product` is a p / q, and q is p plus a number c: then a - a p / q = a c / q."""
+    """c / q where `product` is a p / q, and q - p is a number c: then a - a p / q = a c / q."""
     for x, y in ((g.a[product], g.b[product]), (g.b[product], g.a[product])):
         if g.op[x] != Op.MUL:
             continue
@@ -656,9 +658,7 @@ def _rest_of_fraction(g: Graph, a: int, product: int) -> Symbol | float | None:
             if not _is_reciprocal(g, inverse):
                 continue
             p, a_again = (p, y) if y == a else (y, p)  # a (p / q), or (a / q) p
-            q = g.b[inverse]
-            if a_again == a and g.op[q] == Op.ADD and p in (g.a[q], g.b[q]):
-                c = g.a[q] + g.b[q] - p
-                if g.op[c] == Op.CONST:
-                    return g.value(c) * g.symbol(inverse)
+            c = _cancelled_difference(g, g.b[inverse], p) if a_again == a else None
+            if c is not None and not isinstance(c, Symbol):
+                return c * g.symbol(inverse)
     return None

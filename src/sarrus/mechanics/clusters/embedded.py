@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.mechanics.clusters.motion import ClusterMotion, cluster_motions
 from sarrus.mechanics.constraints.rows import Block, Rows, merged
 from sarrus.model.cluster_tree import ClusterTree, cluster_tree_of, spinning_tree_of

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies.frames import spatial_velocities
-from sarrus.mechanics.bodies.sweeps import outward_motion
+from sarrus.mechanics.bodies.motion import outward_motion
 from sarrus.mechanics.clusters.rows import cluster_rows, velocities_of
 from sarrus.model.bodies import WORLD
 from sarrus.model.embedding import Cluster

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.mechanics.bodies.frames import frame_in_node
+from sarrus.mechanics.bodies.motion import Motion, joint_kinematics
 from sarrus.mechanics.bodies.relative_motion import Relative, Side, relative
-from sarrus.mechanics.bodies.sweeps import Motion, joint_kinematics
 from sarrus.mechanics.constraints.closure_rows import closure_rows
 from sarrus.mechanics.constraints.coupling_rows import distance_rows, relation
 from sarrus.mechanics.constraints.rows import Rows

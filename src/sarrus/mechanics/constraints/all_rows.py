@@ -6,8 +6,8 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities
+from sarrus.mechanics.bodies.motion import Motion
 from sarrus.mechanics.bodies.relative_motion import Relative, Side, relative
-from sarrus.mechanics.bodies.sweeps import Motion
 from sarrus.mechanics.constraints.center_of_mass_rows import center_of_mass_rows
 from sarrus.mechanics.constraints.closure_rows import closure_rows
 from sarrus.mechanics.constraints.coupling_rows import coupling_rows, distance_rows

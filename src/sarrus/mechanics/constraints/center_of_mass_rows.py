@@ -15,7 +15,7 @@ import numpy as np
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.center import center
 from sarrus.mechanics.bodies.frames import world_poses
-from sarrus.mechanics.bodies.sweeps import Motion
+from sarrus.mechanics.bodies.motion import Motion
 from sarrus.mechanics.constraints.rows import Block, Rows
 from sarrus.model.constraints import CenterOfMass
 from sarrus.model.model import Model

@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
-from sarrus.mechanics.bodies.sweeps import Motion
+from sarrus.mechanics.bodies.motion import Motion
 from sarrus.mechanics.constraints.rows import Block, Rows, motion_matrix
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Contact, LinkConstraint, LinkRows

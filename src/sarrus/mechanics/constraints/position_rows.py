@@ -8,15 +8,15 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
+from sarrus.mechanics.bodies.motion import Motion, outward_motion
 from sarrus.mechanics.bodies.relative_motion import path_to_root
-from sarrus.mechanics.bodies.sweeps import Motion, outward_motion
 from sarrus.mechanics.constraints.all_rows import between
 from sarrus.mechanics.constraints.center_of_mass_rows import center_error
 from sarrus.mechanics.constraints.closure_rows import VECTORS
 from sarrus.mechanics.constraints.coupling_rows import distance_condition, relation
 from sarrus.mechanics.constraints.gap import Measure
-from sarrus.mechanics.constraints.loop_jacobian import COINCIDENT
 from sarrus.mechanics.constraints.rows import motion_matrix, turned
+from sarrus.mechanics.solvers.loop_jacobian import COINCIDENT
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LinkRows, LoopClosure
 from sarrus.model.model import Model

@@ -41,7 +41,7 @@ def inward(e: Elimination, nodes: list[int], loads: Loads) -> dict[int, Array]:
     f, u, l = dict(loads.f), dict(loads.u), dict(loads.l)
     z: dict[int, Array] = {}
     for i in nodes:
-        node, p, D, Y, ports, coupled, kept = e.nodes[i]
+        node, D, dY, ports, coupled = e.nodes[i]
         for c in ports:
             if c in l:
                 port = e.ports[c]
@@ -49,17 +49,17 @@ def inward(e: Elimination, nodes: list[int], loads: Loads) -> dict[int, Array]:
                     add_to(f, i, port.E.T @ l[c])
                 if port.e is not None:
                     add_to(u, i, port.e.T @ l[c])
-        own = u.get(i)  # on the joint itself
         if i in f:
-            add_to(u, i, p.S.T @ f[i])
+            add_to(u, i, node.S.T @ f[i])
         if i not in u:
             continue
-        z[i] = D.d_inv * ldl_forward(D, u[i])
+        x = ldl_forward(D, u[i])
+        z[i] = D.d_inv * x
         for c, YG in coupled:
             add_to(l, c, -(YG.T @ z[i]))  # eq. (30e)
         if node.parent >= 0:
-            fa = p.beyond(f.get(i), Y.T @ z[i], own, kept)  # eq. (30b)
-            add_to(f, node.parent, p.apply_T(fa))
+            fa = -(dY.T @ x) if i not in f else f[i] - dY.T @ x
+            add_to(f, node.parent, node.X.apply_T(fa))  # eq. (30b)
     return z
 
 
@@ -69,17 +69,17 @@ def outward(
     """Joint accelerations of those nodes, last first, eq. (29); fills in the accelerations of nodes and ports."""
     qdd: dict[int, Array] = {}
     for i in reversed(nodes):
-        node, p, D, Y, ports, coupled, _ = e.nodes[i]
-        own = z.get(i, np.zeros(node.m))
+        node, D, dY, ports, coupled = e.nodes[i]
+        own = z.get(i, np.zeros(node.S.shape[1]))
         for c, YG in coupled:
             own = own - D.d_inv * (YG @ y[c])
         if node.parent >= 0:
-            felt = p.felt(a[node.parent])
-            qdd[i] = ldl_backward(D, own - (Y.T * D.d_inv).T @ felt)
-            a[i] = p.acceleration(a[node.parent], felt, qdd[i])
+            a_parent = node.X.apply(a[node.parent])
+            qdd[i] = ldl_backward(D, own - dY @ a_parent)
+            a[i] = a_parent + node.S @ qdd[i]
         else:
             qdd[i] = ldl_backward(D, own)
-            a[i] = p.S @ qdd[i]
+            a[i] = node.S @ qdd[i]
         for c in ports:
             y[c] = e.ports[c].image(a[i], qdd[i])
     return qdd
