@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.arrays import Array, Scalar, is_numeric
 from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.precision import epsilon
 
@@ -37,21 +38,28 @@ def _over(x: Array, d: Scalar, d_inv: Scalar) -> Array:
 
 
 def minus_product(A: Array, B: Array, C: Array) -> Array:
-    """A - B C, of scalars, vectors or matrices.
+    """A - B C, where what rounding leaves of a number minus itself is zero."""
+    out = A - B @ C
+    if out.dtype != object:
+        return np.where(np.abs(out) <= _ROUNDINGS * epsilon() * (np.abs(A) + np.abs(B) @ np.abs(C)), 0.0, out)
+    scale = _sizes(A) + _sizes(B) @ _sizes(C)
+    for at in np.ndindex(out.shape):
+        out[at] = _rounded(out[at], scale[at])
+    return out
 
-    In an array with symbols a number is a constant of the robot: what rounding leaves of it minus itself is zero.
-    """
-    out = np.asarray(A - B @ C if np.ndim(B) else A - B * C)
-    if any(np.asarray(x).dtype == object for x in (A, B, C)) and not all(
-        isinstance(x, AbstractScalar) for x in out.flat
-    ):
-        a, b, c = (_sizes(x) for x in (A, B, C))
-        scale = np.asarray(a + b @ c if np.ndim(B) else a + b * c)
-        out = out.astype(object)
-        for at in np.ndindex(out.shape):
-            if not isinstance(out[at], AbstractScalar) and abs(out[at]) <= _ROUNDINGS * epsilon() * scale[at]:
-                out[at] = 0.0
-    return out[()]
+
+def _minus_constant(a: Any, b: Any, c: Any) -> Any:
+    """a - b c. A number among symbols is a constant of the robot: what rounding leaves of it minus itself is zero."""
+    if isinstance(c, np.ndarray):
+        return np.array([_minus_constant(x, b, y) for x, y in zip(a, c, strict=True)], dtype=a.dtype)
+    difference = a - b * c
+    if isinstance(difference, (AbstractScalar, np.floating)):
+        return difference
+    return _rounded(difference, sum(_sizes(np.array([a, b * c], dtype=object))))
+
+
+def _rounded(x: Any, scale: float) -> Any:
+    return 0.0 if not isinstance(x, AbstractScalar) and abs(x) <= _ROUNDINGS * epsilon() * scale else x
 
 
 def _sizes(x: Array) -> Array:
@@ -67,8 +75,9 @@ def ldl(A: Array) -> Ldl:
     d, d_inv = np.empty(n, dtype=A.dtype), np.empty(n, dtype=A.dtype)
     for j in range(n):
         for k in range(j):  # as `ldl_forward` does it, so that the tracer sees that A^-1 A is 1
-            W[j:, j] = [minus_product(W[i, j], L[i, k], W[j, k]) for i in range(j, n)]
-        d[j], d_inv[j] = W[j, j], 1.0 / W[j, j]
+            W[j, j] = W[j, j] - L[j, k] * W[j, k]
+            W[j + 1 :, j] = [_minus_constant(W[i, j], L[i, k], W[j, k]) for i in range(j + 1, n)]
+        d[j], d_inv[j] = W[j, j], _reciprocal(W[j, j])
         L[j + 1 :, j] = _over(W[j + 1 :, j], d[j], d_inv[j])
     return Ldl(L, d_inv, d)
 
@@ -120,7 +129,7 @@ def ldl_forward(factor: Ldl, b: Array) -> Array:
     x = np.array(b, dtype=np.result_type(L, b))
     for i in range(len(L)):
         for k in range(i):
-            x[i] = minus_product(x[i], L[i, k], x[k])
+            x[i] = _minus_constant(x[i], L[i, k], x[k])
     return x
 
 
@@ -130,7 +139,7 @@ def ldl_backward(factor: Ldl, b: Array) -> Array:
     x = np.array(b, dtype=np.result_type(L, b))
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
-            x[i] = minus_product(x[i], L[k, i], x[k])
+            x[i] = _minus_constant(x[i], L[k, i], x[k])
     return x
 
 
@@ -155,18 +164,18 @@ def subtract_product(H: Array, U: Array, V: Array) -> Array:
 
     Of the two products that give it the one is taken with which H cancels, if there is one.
     """
-    n = len(H)
-    out = np.zeros((n, n), dtype=np.result_type(H, U, V))
+    if all(is_numeric(x) for x in (H, U, V)):
+        out = np.triu(minus_product(H, U, V.T))
+        return out + np.triu(out, 1).T
+    out = np.zeros(H.shape, dtype=object)
     units = [sum(not isinstance(x, AbstractScalar) and x in (0.0, 1.0) for x in row) for row in U]
-    for i in range(n):
-        for j in range(i, n):
-            first, second = ((U[j], V[i]), (U[i], V[j])) if units[j] > units[i] else ((U[i], V[j]), (U[j], V[i]))
-            x = minus_product(H[i, j], *first)
-            if out.dtype == object and not _is_zero(x) and _is_zero(minus_product(H[i, j], *second)):
-                x = 0.0
-            out[i, j] = out[j, i] = x
+    for i, j in combinations_with_replacement(range(len(H)), 2):
+        first, second = ((j, i), (i, j)) if units[j] > units[i] else ((i, j), (j, i))
+        x, other = (minus_product(H[i, j : j + 1], U[[k]], V[[l]].T)[0, 0] for k, l in (first, second))
+        out[i, j] = out[j, i] = 0.0 if not isinstance(other, AbstractScalar) and other == 0.0 else x
     return out
 
 
-def _is_zero(x: Scalar) -> bool:
-    return not isinstance(x, AbstractScalar) and x == 0.0
+def _reciprocal(d: Any) -> Any:
+    """1 / d, infinite for a constant that is zero."""
+    return float("inf") if not isinstance(d, AbstractScalar) and d == 0.0 else 1.0 / d

@@ -5,9 +5,15 @@ from __future__ import annotations
 from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.mechanism import Mechanism, mechanism
-from sarrus.mechanics.solvers import link_sweeps as sweeps
 from sarrus.mechanics.solvers.elimination_order import minimum_degree, nodes_of, support
-from sarrus.mechanics.solvers.link_elimination import eliminate_links
+from sarrus.mechanics.solvers.link_elimination import (
+    Loads,
+    eliminate_links,
+    inward,
+    outward,
+    row_accelerations,
+    row_loads,
+)
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
@@ -85,23 +91,20 @@ def augmented_lagrangian(
 
     # First solve (Algorithm 1).
     with stage("inward"):
-        loads = sweeps.Loads({i: at.nodes[i].f for i in order}, {i: at.nodes[i].tau for i in order}, {})
-        loads = sweeps.row_loads(e, [m * r.k - lam0[r.span] for r, m in zip(rows, weights, strict=True)], loads)
-        z = sweeps.inward(e, order, loads)
+        l = row_loads(e, [m * r.k - lam0[r.span] for r, m in zip(rows, weights, strict=True)])
+        z = inward(e, order, Loads({i: at.nodes[i].f for i in order}, {i: at.nodes[i].tau for i in order}, l))
     a: dict[int, Array] = {}
     y: dict[int, Array] = {}
     with stage("outward acceleration"):
-        qdd = sweeps.outward(e, inner, z, a, y)
-        residual = joined([x - r.k for x, r in zip(sweeps.images(e, a, qdd, y), rows, strict=True)])
+        qdd = outward(e, inner, z, a, y)
+        residual = joined([x - r.k for x, r in zip(row_accelerations(e, y), rows, strict=True)])
 
     # Reduced sweeps (Algorithm 2): only the change, only where constraints act.
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
-        more = [-(m * r[x.span]) for x, m in zip(rows, weights, strict=True)]
-        dz = sweeps.inward(e, inner, sweeps.row_loads(e, more, sweeps.Loads({}, {}, {})))
-        da: dict[int, Array] = {}
+        dl = row_loads(e, [-(m * r[x.span]) for x, m in zip(rows, weights, strict=True)])
         dy: dict[int, Array] = {}
-        dqdd = sweeps.outward(e, inner, dz, da, dy)
-        return r + joined(sweeps.images(e, da, dqdd, dy)), tuple(dqdd[i] for i in inner)
+        dqdd = outward(e, inner, inward(e, inner, Loads({}, {}, dl)), {}, dy)
+        return r + joined(row_accelerations(e, dy)), tuple(dqdd[i] for i in inner)
 
     first, seen = tuple(qdd[i] for i in inner), seen_by(rows, a)
     end = iterations(step, lam0, residual, first, penalty, seen, tolerance, max_iterations, rank_tolerance)
@@ -114,6 +117,6 @@ def augmented_lagrangian(
         for i in (i for i in reversed(inner) if i in carriers):
             parent, _, X, S, *_ = at.nodes[i]
             a[i] = S @ qdd[i] if parent < 0 else X.apply(a[parent]) + S @ qdd[i]
-        qdd |= sweeps.outward(e, outer, z, a, {})
+        qdd |= outward(e, outer, z, a, {})
     whole = joined([qdd[i] for i in range(len(at.nodes))])
     return result_with_status(at, rows, whole, end.lam, end.residual, end.iterations, end.status, e.pivots)
