@@ -55,7 +55,7 @@ def _minus_constant(a: Any, b: Any, c: Any) -> Any:
     difference = a - b * c
     if isinstance(difference, (AbstractScalar, np.floating)):
         return difference
-    return _rounded(difference, sum(_sizes(np.array([a, b * c], dtype=object))))
+    return _rounded(difference, float(_sizes(np.array([a, b * c], dtype=object)).sum()))
 
 
 def _rounded(x: Any, scale: float) -> Any:
@@ -178,4 +178,6 @@ def subtract_product(H: Array, U: Array, V: Array) -> Array:
 
 def _reciprocal(d: Any) -> Any:
     """1 / d, infinite for a constant that is zero."""
-    return float("inf") if not isinstance(d, AbstractScalar) and d == 0.0 else 1.0 / d
+    if isinstance(d, AbstractScalar):
+        return 1.0 / d  # type: ignore[operator]
+    return float("inf") if d == 0.0 else 1.0 / d
