@@ -7,6 +7,7 @@ A model is data. What is computed from it stands beside it, remembered for as lo
 from __future__ import annotations
 
 import hashlib
+import io
 import pickle
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -135,7 +136,11 @@ class Model:
         declared = (self.name, self.bodies, self.frames, self.constraints, self.gravity)
         if self.embedding is not None:
             declared = (*declared, self.embedding.clusters)
-        return hashlib.sha256(pickle.dumps(declared, protocol=5)).hexdigest()
+        content = io.BytesIO()
+        pickler = pickle.Pickler(content, protocol=4)
+        pickler.fast = True  # no memo: equal parts count alike, whether or not they are one object
+        pickler.dump(declared)
+        return hashlib.sha256(content.getbuffer()).hexdigest()
 
     @cached_property
     def is_numeric(self) -> bool:
