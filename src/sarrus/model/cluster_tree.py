@@ -28,6 +28,10 @@ class ClusterNode(AbstractNode):
     cluster: Cluster | None
 
     @property
+    def bodies(self) -> tuple[int, ...]:
+        return self.ports if self.cluster is None else self.cluster.bodies
+
+    @property
     def size(self) -> int:
         return 6 * len(self.ports)
 

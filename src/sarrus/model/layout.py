@@ -17,6 +17,11 @@ class StateLayout:
         self.v = _slices(joint.type.nv for joint in joints)
         self.nq, self.nv = (slices[-1].stop if slices else 0 for slices in (self.q, self.v))
         self.index = {joint.name: i for i, joint in enumerate(joints)}
+        self.quaternions = [  # names of joints that have one, and where it starts in q
+            (joint.name, s.start + joint.type.quaternion_at)
+            for joint, s in zip(joints, self.q, strict=True)
+            if joint.type.quaternion_at is not None
+        ]
 
     @property
     def joint_names(self) -> tuple[str, ...]:
