@@ -13,9 +13,9 @@ class StateLayout:
     """Slices of q and v per joint, by number or by name."""
 
     def __init__(self, joints: Sequence[Joint]) -> None:
-        self.q = _slices(joint.type.nq for joint in joints)
-        self.v = _slices(joint.type.nv for joint in joints)
-        self.nq, self.nv = (slices[-1].stop if slices else 0 for slices in (self.q, self.v))
+        self.q = spans(joint.type.nq for joint in joints)
+        self.v = spans(joint.type.nv for joint in joints)
+        self.nq, self.nv = (parts[-1].stop if parts else 0 for parts in (self.q, self.v))
         self.index = {joint.name: i for i, joint in enumerate(joints)}
         self.quaternions = [  # names of joints that have one, and where it starts in q
             (joint.name, s.start + joint.type.quaternion_at)
@@ -49,5 +49,6 @@ class StateLayout:
         raise IndexError(k)
 
 
-def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:
+def spans(sizes: Iterable[int]) -> tuple[slice, ...]:
+    """Where parts of these sizes lie when they are put one after the other."""
     return tuple(slice(start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))

@@ -21,7 +21,7 @@ from sarrus.model.bodies import Body, Frame, freeze
 from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.embedding import Embedding
 from sarrus.model.fields import as_gravity
-from sarrus.model.layout import StateLayout
+from sarrus.model.layout import StateLayout, spans
 from sarrus.model.visuals import Visual
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 
@@ -166,6 +166,11 @@ class Model:
     def n_rows(self) -> int:
         """How many rows the active constraints have."""
         return sum(c.size for c in self.active_constraints)
+
+    @property
+    def row_spans(self) -> tuple[slice, ...]:
+        """Where the rows of each active constraint lie among all rows."""
+        return spans(c.size for c in self.active_constraints)
 
     @property
     def n_input_rows(self) -> int:
