@@ -12,7 +12,7 @@ import pytest
 import sarrus
 from sarrus.errors import UnknownNameError
 from sarrus.importers.visuals_urdf import MeshPaths
-from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Triangles, along
+from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere, Triangles, rotation_to
 from tests.importers.shared_robots import shared_file
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -211,8 +211,8 @@ def test_a_visual_on_an_unknown_body_is_an_error():
 
 def test_along_takes_z_to_a_direction():
     for direction in (np.array([0.0, 0.0, -2.0]), np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.0, 1.0])):
-        R = along(direction)
+        R = rotation_to(direction)
         np.testing.assert_allclose(R[:, 2], direction / np.linalg.norm(direction), atol=1e-15)
         np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-15)
         assert np.linalg.det(R) > 0.0
-    np.testing.assert_array_equal(along(np.zeros(3)), np.eye(3))
+    np.testing.assert_array_equal(rotation_to(np.zeros(3)), np.eye(3))

@@ -11,6 +11,7 @@ from sarrus.errors import ModelError, NameClashError, UnknownNameError
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.compose import attach
 from sarrus.model.constraints import Coupling, contact
+from sarrus.zoo.chains import LINK_LENGTH
 
 
 def gripper() -> sarrus.Model:
@@ -38,7 +39,7 @@ def arm_with_gripper() -> sarrus.Model:
         )  # fmt: skip
     for side in ("left", "right"):
         builder.add_body(
-            f"g_{side}", "link_2", joint="prismatic", axis=(1.0, 0.0, 0.0), position=(0.0, 0.0, -0.1 - zoo.LINK_LENGTH),
+            f"g_{side}", "link_2", joint="prismatic", axis=(1.0, 0.0, 0.0), position=(0.0, 0.0, -0.1 - LINK_LENGTH),
             mass=0.1, inertia=1e-4 * np.eye(3),
         )  # fmt: skip
     return builder.build()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus.model.cluster_tree import cluster_tree_of
 from sarrus.model.tree import tree_of
 from tests.mechanisms import GEOMETRIES, MOVING_KINDS, Mechanism, inertia_arguments, mechanism, relative_error
 from tests.oracles.dense import plane_axes
@@ -85,3 +86,28 @@ def test_parents_and_children():
     tree = tree_of(mechanism(0, ["revolute"] * 4, parents=[-1, 0, 0, -1]).model)
     assert tree.parents == (-1, 0, 0, -1)
     assert tree.children(0) == [1, 2]
+
+
+def test_paths_and_supports():
+    tree = tree_of(mechanism(0, ["revolute"] * 6, parents=[-1, 0, 1, 0, -1, 4]).model)
+    assert tree.path(2) == [2, 1, 0]
+    assert tree.path(-1) == []
+    assert tree.support([2, 3]) == {0, 1, 2, 3}
+    assert tree.support([]) == set()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "ancestor"), [([2, 3], 0), ([2, 1], 1), ([2], 2), ([2, 5], -1), ([2, -1], -1), ([1, 2, 3], 0)]
+)
+def test_the_nearest_common_ancestor(nodes, ancestor):
+    tree = tree_of(mechanism(0, ["revolute"] * 6, parents=[-1, 0, 1, 0, -1, 4]).model)
+    assert tree.common_ancestor(nodes) == ancestor
+
+
+def test_a_tree_of_clusters_answers_the_same():
+    model = sarrus.embed(sarrus.zoo.tree_of("link_and_rotor", 1, 2, floating=True))
+    clusters = cluster_tree_of(model)
+    assert clusters.parents == (-1, 0, 1)
+    assert clusters.path(2) == [2, 1, 0]
+    assert clusters.children(1) == [2]
+    assert clusters.nv == model.ny

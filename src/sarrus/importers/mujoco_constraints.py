@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.importers.names import first_free, free_name
+from sarrus.importers.mujoco_fields import disabled, field_of, name_of, rotation_from_wxyz, word
+from sarrus.importers.names import Names, first_free
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.constraints import Constraint, Coupling, LoopClosure, Tendon
-from sarrus.spatial.rotations import rotation_from_quaternion
+from sarrus.model.constraints import Coupling, LoopClosure, Tendon
 
 _DEFAULT_SOLREF = (0.02, 1.0)
 _DEFAULT_SOLIMP = (0.9, 0.95, 0.001, 0.5, 2.0)
@@ -29,55 +29,18 @@ def add_constraints(
     mj: Any, builder: ModelBuilder, bodies: Sequence[str], joints: Sequence[str], sites: dict[int, str]
 ) -> None:
     """Fixed tendons become `Tendon`, equalities `LoopClosure` or `Coupling`; what has no counterpart is reported."""
-    import mujoco
-
-    eq, obj = mujoco.mjtEq, mujoco.mjtObj
-    names: set[str] = set()
-
-    def name_of(kind: Any, index: int, default: str) -> str:
-        name = first_free(mujoco.mj_id2name(mj, kind, index) or default, names.__contains__)
-        names.add(name)
-        return name
-
-    tendons = fixed_tendons(mj, joints)
-    for k, terms in tendons.items():
-        name = name_of(obj.mjOBJ_TENDON, k, f"tendon_{k}")
-        properties = {key: np.array(_tendon(mj, key, k)).tolist() for key in _PROPERTIES}
-        for key, flag in _DISABLED.items():
-            if disabled(mj, flag):
-                properties[key] = 0
-        builder.add_constraint(Tendon(name, terms, tuple(properties.items()), source="MJCF tendon/fixed"))
-        if properties["armature"]:
-            builder.report(f"tendon {name!r}: armature {properties['armature']:g}: not represented", lost=True)
-        if np.any(_tendon(mj, "dampingpoly", k)) or np.any(_tendon(mj, "stiffnesspoly", k)):
-            builder.report(f"tendon {name!r}: nonlinear damping or spring: only its linear part is kept", lost=True)
-    spatial = [k for k in range(mj.ntendon) if k not in tendons]
-    if spatial:
-        acting = any(np.any(_tendon(mj, key, k)) for k in spatial for key in _ACTING)
-        builder.report(f"{len(spatial)} spatial tendons: not represented", lost=acting)
-
-    home = {name: float(mj.qpos0[mj.jnt_qposadr[k]]) for k, name in enumerate(joints)}
+    names, tendons = Names(), fixed_tendons(mj, joints)
+    _add_tendons(mj, builder, names, tendons)
+    home = {joint: float(mj.qpos0[mj.jnt_qposadr[k]]) for k, joint in enumerate(joints)}
     soft, off = 0, disabled(mj, "EQUALITY")
     for k in range(mj.neq):
-        kind = eq(mj.eq_type[k])
-        tag = kind.name.removeprefix("mjEQ_").lower()
-        name = name_of(obj.mjOBJ_EQUALITY, k, f"{tag}_{k}")
-        first, second, data = int(mj.eq_obj1id[k]), int(mj.eq_obj2id[k]), mj.eq_data[k]
-        made: Constraint | None = None
+        tag = _tag(mj, k)
+        name = names.claim(name_of(mj, "EQUALITY", k) or f"{tag}_{k}")
         declared: dict[str, Any] = {"source": f"MJCF equality/{tag}", "active": bool(mj.eq_active0[k]) and not off}
-        if kind in (eq.mjEQ_CONNECT, eq.mjEQ_WELD):
-            if mj.eq_objtype[k] == obj.mjOBJ_SITE:
-                frames = [sites[first], sites[second]]
-            else:
-                frames = _body_frames(builder, name, [bodies[first], bodies[second]], data, kind == eq.mjEQ_WELD)
-            made = LoopClosure(name, frames[0], frames[1], tag, **declared)
-            if kind == eq.mjEQ_WELD and data[10] != 1.0:
-                builder.report(f"equality {name!r}: torquescale {data[10]:g}: not represented", lost=True)
-        elif kind == eq.mjEQ_JOINT:
-            driver = joints[second] if second >= 0 else None
-            made = _coupling(name, ((joints[first], 1.0),), driver, data[:5], home, declared)
-        elif kind == eq.mjEQ_TENDON and first in tendons and (second < 0 or second in tendons):
-            made = _tendon_coupling(name, tendons[first], tendons.get(second, ()), data[:5], home, declared)
+        if tag in ("connect", "weld"):
+            made = _closure(mj, k, builder, name, bodies, sites, declared)
+        else:
+            made = _coupling_of(mj, k, name, joints, tendons, home, declared)
         if made is None:
             builder.report(f"equality {name!r} ({tag}): not represented", lost=declared["active"])
             continue
@@ -87,23 +50,28 @@ def add_constraints(
         builder.report(f"{soft} equalities with their own solref or solimp (softness): not represented")
 
 
-def disabled(mj: Any, part: str) -> bool:
-    """Whether the file's `<flag>` turns a kind of force off: SPRING, DAMPER, FRICTIONLOSS, LIMIT, EQUALITY, ..."""
+def _tag(mj: Any, k: int) -> str:
     import mujoco
 
-    names = [part]
-    if part in ("FRICTIONLOSS", "LIMIT", "EQUALITY"):
-        names.append("CONSTRAINT")
-    if part in ("SPRING", "DAMPER"):
-        names.append("PASSIVE")  # in older versions, both
-    bits = (getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0) for name in names)
-    return any(int(mj.opt.disableflags) & int(bit) for bit in bits)
+    return word(mujoco.mjtEq(mj.eq_type[k]))
 
 
-def _tendon(mj: Any, key: str, k: int) -> Any:
-    """A number, or several, of a tendon; 0 where this version of MuJoCo has none."""
-    field = getattr(mj, f"tendon_{key}", None)
-    return 0 if field is None else field[k]
+def _add_tendons(mj: Any, builder: ModelBuilder, names: Names, tendons: dict[int, Terms]) -> None:
+    for k, terms in tendons.items():
+        name = names.claim(name_of(mj, "TENDON", k) or f"tendon_{k}")
+        properties = {key: np.array(field_of(mj, f"tendon_{key}", k)).tolist() for key in _PROPERTIES}
+        for key, flag in _DISABLED.items():
+            if disabled(mj, flag):
+                properties[key] = 0
+        builder.add_constraint(Tendon(name, terms, tuple(properties.items()), source="MJCF tendon/fixed"))
+        if properties["armature"]:
+            builder.report(f"tendon {name!r}: armature {properties['armature']:g}: not represented", lost=True)
+        if any(np.any(field_of(mj, f"tendon_{key}", k)) for key in ("dampingpoly", "stiffnesspoly")):
+            builder.report(f"tendon {name!r}: nonlinear damping or spring: only its linear part is kept", lost=True)
+    spatial = [k for k in range(mj.ntendon) if k not in tendons]
+    if spatial:
+        acting = any(np.any(field_of(mj, f"tendon_{key}", k)) for k in spatial for key in _ACTING)
+        builder.report(f"{len(spatial)} spatial tendons: not represented", lost=acting)
 
 
 def fixed_tendons(mj: Any, joints: Sequence[str]) -> dict[int, Terms]:
@@ -118,20 +86,38 @@ def fixed_tendons(mj: Any, joints: Sequence[str]) -> dict[int, Terms]:
     return found
 
 
-def _body_frames(builder: ModelBuilder, name: str, bodies: list[str], data: Any, weld: bool) -> list[str]:
-    """The two frames that an equality between bodies makes coincide."""
-    rotation = None
+def _closure(
+    mj: Any, k: int, builder: ModelBuilder, name: str, bodies: Sequence[str], sites: dict[int, str], declared: Any
+) -> LoopClosure:
+    """Two sites that coincide, or frames on two bodies that are made for it."""
+    import mujoco
+
+    ends, data, weld = (int(mj.eq_obj1id[k]), int(mj.eq_obj2id[k])), mj.eq_data[k], _tag(mj, k) == "weld"
+    if weld and data[10] != 1.0:
+        builder.report(f"equality {name!r}: torquescale {data[10]:g}: not represented", lost=True)
+    if mj.eq_objtype[k] == mujoco.mjtObj.mjOBJ_SITE:
+        return LoopClosure(name, sites[ends[0]], sites[ends[1]], _tag(mj, k), **declared)
+    poses = [(data[0:3], None), (data[3:6], None)]
     if weld:  # MuJoCo: first the anchor in body 2, then the pose of body 2 in body 1
-        positions = [data[3:6].copy(), data[0:3].copy()]
-        w, x, y, z = data[6:10] / np.linalg.norm(data[6:10])
-        rotation = rotation_from_quaternion(np.array([x, y, z, w]))
-    else:
-        positions = [data[0:3].copy(), data[3:6].copy()]
+        poses = [(data[3:6], rotation_from_wxyz(data[6:10])), (data[0:3], None)]
     frames = []
-    for side, body, position, R in zip("ab", bodies, positions, (rotation, None), strict=True):
-        frames.append(free_name(builder, f"{name}_{side}"))
-        builder.add_frame(frames[-1], body, position=position, rotation=R)
-    return frames
+    for side, body, (position, rotation) in zip("ab", ends, poses, strict=True):
+        frames.append(first_free(f"{name}_{side}", builder.has_name))
+        builder.add_frame(frames[-1], bodies[body], position=position, rotation=rotation)
+    return LoopClosure(name, frames[0], frames[1], _tag(mj, k), **declared)
+
+
+def _coupling_of(
+    mj: Any, k: int, name: str, joints: Sequence[str], tendons: dict[int, Terms], home: dict[str, float], declared: Any
+) -> Coupling | None:
+    """A relation of joints, or of tendons; None: it is of another kind, or not one that can be said."""
+    tag, first, second, polynomial = _tag(mj, k), int(mj.eq_obj1id[k]), int(mj.eq_obj2id[k]), mj.eq_data[k, :5]
+    if tag == "joint":
+        driver = joints[second] if second >= 0 else None
+        return _coupling(name, ((joints[first], 1.0),), driver, polynomial, home, declared)
+    if tag == "tendon" and first in tendons and (second < 0 or second in tendons):
+        return _tendon_coupling(name, tendons[first], tendons.get(second, ()), polynomial, home, declared)
+    return None
 
 
 def _coupling(

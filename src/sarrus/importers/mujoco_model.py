@@ -8,7 +8,7 @@ the frame that has the MuJoCo body's name is always where MuJoCo has that body.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,15 +16,17 @@ import numpy as np
 
 from sarrus.errors import MissingDependencyError, ModelError
 from sarrus.importers.mujoco_actuators import add_actuators
-from sarrus.importers.mujoco_constraints import add_constraints, disabled
+from sarrus.importers.mujoco_constraints import add_constraints
+from sarrus.importers.mujoco_fields import disabled, field_of, name_of, rotation_from_wxyz
+from sarrus.importers.mujoco_report import report_the_rest
 from sarrus.importers.mujoco_state import from_mujoco_state
-from sarrus.importers.names import first_free, free_name
+from sarrus.importers.names import Names, first_free
 from sarrus.importers.visuals_mjcf import MeshFiles, add_visuals
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.rotations import rotation_about, rotation_from_quaternion
+from sarrus.spatial.rotations import rotation_about
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 _TYPES = {_FREE: "free", _BALL: "spherical", _SLIDE: "prismatic", _HINGE: "revolute"}
@@ -34,10 +36,6 @@ _FINITE = {
     "body": ("body_mass", "body_pos", "body_quat", "body_ipos", "body_iquat", "body_inertia"),
     "joint": ("jnt_pos", "jnt_axis"), "site": ("site_pos", "site_quat"), "geom": ("geom_pos", "geom_quat", "geom_size"),
 }  # fmt: skip
-_OPTIONS = (
-    "timestep", "integrator", "wind", "magnetic", "impratio", "cone", "solver", "iterations", "tolerance",
-    "noslip_iterations",
-)  # fmt: skip
 _WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, nv
 
 
@@ -54,38 +52,20 @@ def import_mujoco(mj_model: Any, notes: Iterable[str] = (), meshes: MeshFiles | 
     return importer.model()
 
 
-def wxyz(quaternion: Array) -> Array:
-    """The rotation matrix of a quaternion in MuJoCo's order."""
+def _rotation(quaternion: Array) -> Array:
     length = np.linalg.norm(quaternion)
     if not abs(length - 1.0) < _UNIT:  # MuJoCo makes them unit ones, if it can
         raise ModelError(
             f"a quaternion of MuJoCo is {np.asarray(quaternion).tolist()}, of length {length:g}, expected 1"
         )
-    w, x, y, z = np.asarray(quaternion, float) / length
-    return rotation_from_quaternion(np.array([x, y, z, w]))
+    return rotation_from_wxyz(quaternion)
 
 
 def _nonlinear(mj: Any, joint: int, v: slice) -> bool:
     """Whether a joint has what only newer versions of MuJoCo have: polynomial damping or stiffness, plasticity."""
-    damping, stiffness = getattr(mj, "dof_dampingpoly", None), getattr(mj, "jnt_stiffnesspoly", None)
+    polynomials = getattr(mj, "dof_dampingpoly", np.zeros(1))[v], field_of(mj, "jnt_stiffnesspoly", joint)
     plastic = getattr(mj, "jnt_plasticadr", None)
-    return (
-        (damping is not None and bool(damping[v].any()))
-        or (stiffness is not None and bool(stiffness[joint].any()))
-        or (plastic is not None and bool(plastic[joint] >= 0))
-    )
-
-
-def _options(options: Any) -> list[str]:
-    """What a file asks of MuJoCo's solver and integrator."""
-    import mujoco
-
-    usual, said = mujoco.MjOption(), []
-    for key in _OPTIONS:
-        value = getattr(options, key, None)
-        if value is not None and not np.array_equal(value, getattr(usual, key)):
-            said.append(f"{key} {' '.join(f'{x:g}' for x in np.atleast_1d(value))}")
-    return said
+    return any(np.any(x) for x in polynomials) or (plastic is not None and bool(plastic[joint] >= 0))
 
 
 class _Importer:
@@ -95,17 +75,11 @@ class _Importer:
         except ImportError:
             raise MissingDependencyError("MuJoCo models need mujoco: pip install mujoco") from None
         self.mj, self.meshes = mj, meshes
-        self.kinds = mujoco.mjtObj
-        self._name = mujoco.mj_id2name
         name = bytes(mj.names).split(b"\0")[0].decode() or "robot"
         off = mj.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
         self.builder = ModelBuilder(name, gravity=(0.0, 0.0, 0.0) if off else mj.opt.gravity)
         self.bodies = [WORLD_NAME]
         self.joints: list[str] = []
-
-    def name(self, kind: Any, index: int, default: str, taken: Callable[[str], bool] | None = None) -> str:
-        """MuJoCo's name of an object, or a made-up one that is free."""
-        return self._name(self.mj, kind, index) or first_free(default, taken or (lambda _: False))
 
     def model(self) -> Model:
         self._check_finite()
@@ -116,7 +90,7 @@ class _Importer:
         add_constraints(self.mj, self.builder, self.bodies, self.joints, sites)
         add_actuators(self.mj, self.builder, self.joints)
         add_visuals(self.mj, self.builder, self.bodies, self.meshes)
-        self._report()
+        report_the_rest(self.mj, self.builder)
         model = self.builder.build(allow_ill_posed=True)
         home, _ = from_mujoco_state(model, self.mj.qpos0, np.zeros(model.nv))
         return replace(model, home=home)
@@ -127,8 +101,8 @@ class _Importer:
             for field in fields:
                 values = getattr(self.mj, field)
                 bad = [k for k, value in enumerate(values) if not np.isfinite(value).all()]
-                if len(bad):
-                    name = self._name(self.mj, getattr(self.kinds, f"mjOBJ_{kind.upper()}"), int(bad[0]))
+                if bad:
+                    name = name_of(self.mj, kind.upper(), bad[0])
                     what = field.partition("_")[2]
                     raise ModelError(f"{kind} {name or bad[0]!r}: its {what} is {values[bad[0]].tolist()}: not finite")
         for key in ("qpos0", "qpos_spring"):
@@ -136,20 +110,18 @@ class _Importer:
                 raise ModelError(f"{key} (ref, springref, pos of a free body) has numbers beyond {_FAR:g}")
 
     def _name_everything(self) -> None:
-        mj, kinds = self.mj, self.kinds
-        taken = {self._name(mj, kinds.mjOBJ_BODY, i) for i in range(mj.nbody)}
-        for body in range(1, mj.nbody):
-            self.bodies.append(self.name(kinds.mjOBJ_BODY, body, f"body_{body}", taken.__contains__))
-            taken.add(self.bodies[-1])
-        taken = {self._name(mj, kinds.mjOBJ_JOINT, i) for i in range(mj.njnt)}
-        for joint in range(mj.njnt):
-            default = f"{self.bodies[mj.jnt_bodyid[joint]]}_joint"
-            self.joints.append(self.name(kinds.mjOBJ_JOINT, joint, default, taken.__contains__))
-            taken.add(self.joints[-1])
+        """MuJoCo's names, or made-up ones that are free."""
+        mj = self.mj
+        given = [name_of(mj, "BODY", i) for i in range(mj.nbody)]
+        names = Names(given)
+        self.bodies += [given[i] or names.claim(f"body_{i}") for i in range(1, mj.nbody)]
+        given = [name_of(mj, "JOINT", i) for i in range(mj.njnt)]
+        names = Names(given)
+        self.joints = [name or names.claim(f"{self.bodies[mj.jnt_bodyid[i]]}_joint") for i, name in enumerate(given)]
 
     def _add_body(self, body: int) -> None:
         mj = self.mj
-        R_inertia = wxyz(mj.body_iquat[body])
+        R_inertia = _rotation(mj.body_iquat[body])
         inertial = {
             "mass": float(mj.body_mass[body]),
             "com": mj.body_ipos[body].copy(),
@@ -158,7 +130,7 @@ class _Importer:
         }
         parent = self.bodies[mj.body_parentid[body]]
         name = self.bodies[body]
-        R, p = wxyz(mj.body_quat[body]), mj.body_pos[body].copy()  # of what comes next, in `parent`
+        R, p = _rotation(mj.body_quat[body]), mj.body_pos[body].copy()  # of what comes next, in `parent`
         joints = range(mj.body_jntadr[body], mj.body_jntadr[body] + mj.body_jntnum[body])
         anchor = np.zeros(3)  # of the joint before, in the MuJoCo body
         for joint in joints:
@@ -167,7 +139,7 @@ class _Importer:
             if mj.jnt_type[joint] == _FREE:  # MuJoCo's free joints are poses in the world
                 R, p = np.eye(3), np.zeros(3)
             last = joint == joints[-1] and not anchor.any()
-            moved = name if last else free_name(self.builder, f"{name}/{self.joints[joint]}")
+            moved = name if last else first_free(f"{name}/{self.joints[joint]}", self.builder.has_name)
             turn, shift = self._reference(joint)
             self.builder.add_body(
                 moved,
@@ -242,42 +214,16 @@ class _Importer:
         """Sites are frames."""
         mj, unnamed, names = self.mj, 0, {}
         for site in range(mj.nsite):
-            given = self._name(mj, self.kinds.mjOBJ_SITE, site)
+            given = name_of(mj, "SITE", site)
             if not given:
                 unnamed += 1
                 continue
-            names[site] = free_name(self.builder, given)
+            names[site] = first_free(given, self.builder.has_name)
             if names[site] != given:
                 self.builder.report(f"site {given!r} is the frame {names[site]!r}: a body or frame has its name")
             body = self.bodies[mj.site_bodyid[site]]
-            p, R = mj.site_pos[site].copy(), wxyz(mj.site_quat[site])
+            p, R = mj.site_pos[site].copy(), _rotation(mj.site_quat[site])
             self.builder.add_frame(names[site], body, position=p, rotation=R)
         if unnamed:
             self.builder.report(f"{unnamed} sites without a name: not represented")
         return names
-
-    def _report(self) -> None:
-        mj, builder = self.mj, self.builder
-        moving = mj.body_weldid[mj.geom_bodyid] != 0
-        for count, what in (
-            (int(np.sum(moving)), "geoms of moving bodies (their inertia is kept)"),
-            (int(np.sum(~moving)), "geoms of the world"),
-            (mj.nsensor, "sensors"), (mj.nkey, "keyframes"), (mj.npair, "contact pairs"),
-            (mj.nexclude, "contact exclusions"), (mj.ncam, "cameras"), (mj.nlight, "lights"), (mj.nmesh, "meshes"),
-            (mj.nhfield, "height fields"), (mj.ntex, "textures"), (mj.nmat, "materials"), (mj.nskin, "skins"),
-            (mj.nnumeric + mj.ntext + mj.ntuple, "custom fields"),
-            (mj.nmocap, "mocap bodies: they are fixed to the world where the file has them; their motion"),
-        ):  # fmt: skip
-            if count:
-                builder.report(f"{count} {what}: not represented")
-        for count, what in (
-            (mj.nflex, "flexes"), (mj.nplugin, "plugins"),
-            (int(np.count_nonzero(mj.body_gravcomp)), "bodies with gravity compensation"),
-        ):  # fmt: skip
-            if count:
-                builder.report(f"{count} {what}: not represented", lost=True)
-        if mj.opt.density or mj.opt.viscosity:
-            builder.report("a fluid (density, viscosity): not represented", lost=True)
-        changed = _options(mj.opt)
-        if changed:
-            builder.report(f"<option> {', '.join(changed)}: not represented; `simulate` takes `dt` and `integrator`")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-from sarrus.model.builder import ModelBuilder
+from collections.abc import Callable, Iterable, Sequence
 
 _SHOWN = 4  # names in a line of a report
 
 
-def free_name(builder: ModelBuilder, name: str) -> str:
-    """`name`, or the first of name_2, name_3, ... that no body or frame has."""
-    return first_free(name, builder.has_name)
+class Names:
+    """Names that are taken."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+
+    def claim(self, name: str) -> str:
+        """`name`, or the first of name_2, name_3, ... that is free. It is taken then."""
+        free = first_free(name, self._taken.__contains__)
+        self._taken.add(free)
+        return free
 
 
 def first_free(name: str, taken: Callable[[str], bool]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from sarrus.errors import unknown_name
 from sarrus.importers.document import Document
-from sarrus.importers.names import free_name
+from sarrus.importers.names import first_free
 from sarrus.importers.numbers import plain_numbers
 from sarrus.importers.urdf_reader import three
 from sarrus.model.builder import ModelBuilder
@@ -53,7 +53,7 @@ def add_loops(document: Document, builder: ModelBuilder, body_of: Mapping[str, s
             part = _child(document, element, side)
             link = _link(document, part, body_of)
             origin = part.find("origin")
-            frame = free_name(builder, f"{name}_{side}")
+            frame = first_free(f"{name}_{side}", builder.has_name)
             builder.add_frame(frame, body_of[link], position=three(origin, "xyz"), rotation=three(origin, "rpy"))
             frames.append(frame)
         axis = element.find("axis")

@@ -6,11 +6,12 @@ tag or as an attribute. What is about software (hardware interfaces, namespaces)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from sarrus.importers.document import Document
-from sarrus.importers.names import first_free, some
+from sarrus.importers.names import Names, some
 from sarrus.importers.numbers import plain_numbers
 from sarrus.model.builder import ModelBuilder
 
@@ -21,8 +22,8 @@ _SOFTWARE = ("hardwareInterface", "robotNamespace", "role")
 def add_transmissions(document: Document, builder: ModelBuilder, sizes: Mapping[str, int]) -> None:
     """sizes: how many velocities each joint of the file has."""
     dropped: dict[str, list[str]] = {}
-    ignored: dict[str, int] = {}
-    names: set[str] = set()
+    ignored: Counter[str] = Counter()
+    names = Names()
     for element in document.root.findall("transmission"):
         joints, motors = element.findall("joint"), element.findall("actuator")
         own = element.get("name") or "without a name"
@@ -33,14 +34,10 @@ def add_transmissions(document: Document, builder: ModelBuilder, sizes: Mapping[
         if reason:
             dropped.setdefault(reason, []).append(own)
             continue
-        name = first_free(motors[0].get("name") or own, names.__contains__)
-        names.add(name)
-        builder.add_actuator(name, joints[0].get("name"), gear=gear)
-        for part in (element, *joints, *motors):
-            for child in part.iterchildren(tag="*"):
-                tag = str(child.tag).rpartition("}")[2]
-                if tag not in _READ + _SOFTWARE:
-                    ignored[tag] = ignored.get(tag, 0) + 1
+        builder.add_actuator(names.claim(motors[0].get("name") or own), joints[0].get("name"), gear=gear)
+        children = (child for part in (element, *joints, *motors) for child in part.iterchildren(tag="*"))
+        tags = (str(child.tag).rpartition("}")[2] for child in children)
+        ignored.update(tag for tag in tags if tag not in _READ + _SOFTWARE)
     for reason, which in dropped.items():
         builder.report(f"{len(which)} <transmission>, {reason} ({some(which)}): not represented")
     for tag, count in ignored.items():

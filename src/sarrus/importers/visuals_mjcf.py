@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.importers.mujoco_fields import rotation_from_wxyz
 from sarrus.model.bodies import Placement
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Triangles
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.rotations import rotation_from_quaternion
 
 _PLANE, _HFIELD, _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(8)  # mjtGeom
 _SHOWN_GROUPS = 3
@@ -89,9 +89,8 @@ def _mesh(mj: Any, mesh: int, placement: Placement, meshes: MeshFiles) -> tuple[
         start, faces = mj.mesh_faceadr[mesh], mj.mesh_facenum[mesh]
         vertices = np.array(mj.mesh_vert[first : first + count], dtype=np.float32)
         return Triangles(vertices, np.array(mj.mesh_face[start : start + faces])), placement
-    R = _rotation(mj.mesh_quat[mesh]).T
-    back = Placement(R, -(R @ mj.mesh_pos[mesh]))
-    return found[0], placement @ back @ found[1]
+    in_middle = Placement(_rotation(mj.mesh_quat[mesh]), mj.mesh_pos[mesh])
+    return found[0], placement @ in_middle.inverse @ found[1]
 
 
 def _color(mj: Any, geom: int) -> Color | None:
@@ -108,6 +107,4 @@ def _rotation(wxyz: Array) -> Array:
     longest = np.abs(wxyz).max()
     if not 0.0 < longest < np.inf:
         return np.eye(3)  # nothing that could be drawn otherwise
-    scaled = np.asarray(wxyz, float) / longest
-    w, x, y, z = scaled / np.linalg.norm(scaled)
-    return rotation_from_quaternion(np.array([x, y, z, w]))
+    return rotation_from_wxyz(np.asarray(wxyz, float) / longest)  # squares of huge numbers are not finite

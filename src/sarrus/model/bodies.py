@@ -26,6 +26,11 @@ class Placement:
     def transform(self) -> Transform:
         return pose(self.R, self.p)
 
+    @property
+    def inverse(self) -> Placement:
+        """The pose of that frame in this one."""
+        return Placement(self.R.T, -(self.R.T @ self.p))
+
     def __matmul__(self, other: Placement) -> Placement:
         return Placement(self.R @ other.R, self.p + self.R @ other.p)
 

@@ -12,47 +12,36 @@ from sarrus.model.constraints import Distance, LoopClosure
 from sarrus.model.embedding import Cluster
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
-from sarrus.model.tree import Node, Tree, tree_of
+from sarrus.model.topology import AbstractNode, AbstractTree
+from sarrus.model.tree import Node, Tree, tree_of, tree_with_rotors
 from sarrus.spatial.arrays import is_numeric
 
 _EPS = 64 * np.finfo(float).eps
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterNode:
-    """A node of a cluster tree: a body, or a cluster. Only those of its bodies that others see have a place in it."""
+class ClusterNode(AbstractNode):
+    """A body, or a cluster. Only those of its bodies that others see have a place in it."""
 
-    name: str
-    parent: int  # node
     at: int  # which of the parent's ports it hangs on
-    v: slice  # of the tree's velocities
     ports: tuple[int, ...]  # bodies that children hang on or constraints act on
     cluster: Cluster | None
 
     @property
-    def m(self) -> int:
-        return self.v.stop - self.v.start
+    def bodies(self) -> tuple[int, ...]:
+        return self.ports if self.cluster is None else self.cluster.bodies
 
     @property
     def size(self) -> int:
-        """How many numbers its acceleration has."""
         return 6 * len(self.ports)
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterTree:
-    """Nodes, parents first. It answers what a `Tree` of bodies answers."""
+class ClusterTree(AbstractTree):
+    """The clusters of an embedded model, and its other bodies."""
 
     nodes: tuple[ClusterNode, ...]
     node_of: dict[int, int]  # by body
-    nv: int
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        return tuple(node.parent for node in self.nodes)
-
-    def children(self, i: int) -> list[int]:
-        return [k for k, node in enumerate(self.nodes) if node.parent == i]
 
     def port(self, body: int) -> tuple[int, int]:
         """The node that a body is in, and which of its ports the body is."""
@@ -80,16 +69,15 @@ def cluster_tree_of(model: Model) -> ClusterTree:
         parent = node_of[output]
         at = 0 if parent < 0 else nodes[parent].ports.index(output)
         name = "+".join(model.bodies[b].name for b in bodies)
-        nodes.append(ClusterNode(name, parent, at, slice(nv, nv + n), ports, cluster))
+        nodes.append(ClusterNode(name, parent, slice(nv, nv + n), at, ports, cluster))
         node_of |= dict.fromkeys(bodies, len(nodes) - 1)
         nv += n
-    return ClusterTree(tuple(nodes), node_of, nv)
+    return ClusterTree(tuple(nodes), node_of)
 
 
 def _heaviest(model: Model, bodies: tuple[int, ...]) -> int:
     """Of a cluster that nobody sees: the body that is worth a place in the node's acceleration."""
-    masses = [model.bodies[b].inertia.mass for b in bodies]
-    return bodies[0] if not model.is_numeric else bodies[int(max(range(len(bodies)), key=lambda x: masses[x]))]
+    return max(bodies, key=lambda b: model.bodies[b].inertia.mass) if model.is_numeric else bodies[0]
 
 
 def _seen_bodies(model: Model, of: dict[int, Cluster]) -> set[int]:
@@ -104,7 +92,7 @@ def _seen_bodies(model: Model, of: dict[int, Cluster]) -> set[int]:
 @per_model
 def spinning_tree_of(model: Model) -> Tree:
     """As `tree_of`, but rotors of clusters that nothing sees ride on their parents and only spin."""
-    return Tree.of(model, unseen_rotors(model))
+    return tree_with_rotors(model, unseen_rotors(model))
 
 
 def unseen_rotors(model: Model) -> list[int]:

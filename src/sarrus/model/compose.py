@@ -12,7 +12,7 @@ from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, Placement
 from sarrus.model.constraints import CenterOfMass, Constraint
 from sarrus.model.embedding import Embedding
-from sarrus.model.model import Model, check_actuators, check_constraint_names
+from sarrus.model.model import Model
 from sarrus.model.state import neutral
 from sarrus.spatial.arrays import Array
 
@@ -58,7 +58,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
                 f"attach: constraint {constraint.name!r} is of the centre of mass of one robot; joined they have "
                 f"another. Declare it afterwards"
             )
-    joined = replace(
+    return replace(
         model,
         name=f"{model.name}_{prefix}{other.name}",
         bodies=(*model.bodies, *bodies),
@@ -71,9 +71,6 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         visuals=(*model.visuals, *(v.moved(*home(v.body, Placement.identity())) for v in other.visuals)),
         actuators=(*model.actuators, *(_renamed_actuator(a, named) for a in other.actuators)),
     )
-    check_constraint_names(joined)
-    check_actuators(joined)
-    return joined
 
 
 def _joined_home(model: Model, other: Model) -> Array | None:

@@ -40,8 +40,6 @@ from sarrus.spatial.rotations import (
 )
 from sarrus.spatial.transforms import AbstractFactor, Dense, Shift, Turn
 
-_E = np.eye(6)
-
 
 class AbstractJointType(ABC):
     """What every joint type answers. Motion methods run on floats and symbols; state methods on float batches
@@ -53,15 +51,17 @@ class AbstractJointType(ABC):
     n_axes = 0  # how many axis vectors a user gives
     quaternion_at: int | None = None  # where in q a unit quaternion starts
     constants: tuple[Scalar, ...] = ()  # what else the type depends on, such as a pitch
+    moves: tuple[int, ...] = ()  # which components of the spatial velocity v is, where S is constant
+    angles: tuple[int, ...] = ()  # which elements of q are angles
     free_about_axis = True  # may the body frame be turned about z, and slid along it, without changing q's meaning?
 
     @abstractmethod
     def factors(self, q: Array) -> tuple[AbstractFactor, ...]:
         """The pose of the moved frame in the joint's fixed frame."""
 
-    @abstractmethod
     def subspace(self, q: Array) -> Array:
         """S (6, nv): joint velocity to spatial velocity, in the moved frame."""
+        return np.eye(6)[:, self.moves]
 
     def bias(self, q: Array, v: Array) -> Array:
         """cJ (6,): dS/dt v, in the moved frame. Zero where S is constant."""
@@ -78,10 +78,17 @@ class AbstractJointType(ABC):
     # --- states: arrays (..., nq) and (..., nv) of floats -----------------------------------------------
 
     def neutral(self) -> Array:
-        return np.zeros(self.nq)
+        """Zeros, and the quaternion of no rotation."""
+        return np.zeros(self.nq) if self.quaternion_at is None else np.eye(self.nq)[-1]
 
     def random(self, rng: np.random.Generator, lower: Array, upper: Array, size: tuple[int, ...]) -> Array:
-        return rng.uniform(lower, upper, size=(*size, self.nq))
+        """Uniform within limits, and over rotations."""
+        n = self.nq if self.quaternion_at is None else self.quaternion_at
+        q = rng.uniform(lower[:n], upper[:n], size=(*size, n))
+        if self.quaternion_at is None:
+            return q
+        quaternion = rng.normal(size=(*size, 4))
+        return np.concatenate([q, quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)], axis=-1)
 
     def integrate(self, q: Array, v: Array) -> Array:
         return q + v
@@ -90,7 +97,9 @@ class AbstractJointType(ABC):
         return q1 - q0
 
     def normalize(self, q: Array) -> Array:
-        return q
+        """q with a quaternion of length one."""
+        at = self.quaternion_at
+        return q if at is None else np.concatenate([q[..., :at], unit(q[..., at:])], axis=-1)
 
 
 def _axial_second_moment(inertia: Inertia) -> Inertia:
@@ -101,12 +110,11 @@ def _axial_second_moment(inertia: Inertia) -> Inertia:
 
 class Revolute(AbstractJointType):
     name, nq, nv, n_axes = "revolute", 1, 1, 1
+    angles = (0,)
+    moves = (5,)
 
     def factors(self, q):
         return (Turn(2, np.cos(q)[0], np.sin(q)[0]),)
-
-    def subspace(self, q):
-        return _E[:, [5]]
 
     def shareable(self, inertia):
         on_axis = Inertia(inertia.mass, inertia.h * np.array([0.0, 0.0, 1.0]), np.zeros((3, 3)))
@@ -119,12 +127,10 @@ class Continuous(Revolute):
 
 class Prismatic(AbstractJointType):
     name, nq, nv, n_axes = "prismatic", 1, 1, 1
+    moves = (2,)
 
     def factors(self, q):
         return (Shift(vector(0.0, 0.0, q[0])),)
-
-    def subspace(self, q):
-        return _E[:, [2]]
 
     def shareable(self, inertia):
         return Inertia(0.0, np.zeros(3), inertia.Sigma)
@@ -134,6 +140,7 @@ class Prismatic(AbstractJointType):
 class Helical(AbstractJointType):
     pitch: Scalar = 0.0
     name, nq, nv, n_axes = "helical", 1, 1, 1
+    angles = (0,)
 
     @property
     def constants(self):
@@ -151,12 +158,11 @@ class Helical(AbstractJointType):
 
 class Cylindrical(AbstractJointType):
     name, nq, nv, n_axes = "cylindrical", 2, 2, 1
+    angles = (0,)
+    moves = (5, 2)
 
     def factors(self, q):
         return (Shift(vector(0.0, 0.0, q[1])), Turn(2, np.cos(q)[0], np.sin(q)[0]))
-
-    def subspace(self, q):
-        return _E[:, [5, 2]]
 
     def shareable(self, inertia):
         return _axial_second_moment(inertia)
@@ -164,6 +170,7 @@ class Cylindrical(AbstractJointType):
 
 class Universal(AbstractJointType):
     name, nq, nv, n_axes = "universal", 2, 2, 2
+    angles = (0, 1)
     free_about_axis = False
 
     def factors(self, q):
@@ -188,13 +195,12 @@ class Universal(AbstractJointType):
 
 class Planar(AbstractJointType):
     name, nq, nv, n_axes = "planar", 3, 3, 1
+    angles = (2,)
+    moves = (0, 1, 5)
     free_about_axis = False
 
     def factors(self, q):
         return (Shift(vector(q[0], q[1], 0.0)), Turn(2, np.cos(q)[2], np.sin(q)[2]))
-
-    def subspace(self, q):
-        return _E[:, [0, 1, 5]]
 
     def shareable(self, inertia):
         return _axial_second_moment(inertia)
@@ -219,13 +225,11 @@ class Planar(AbstractJointType):
 
 class Translation(AbstractJointType):
     name, nq, nv = "translation", 3, 3
+    moves = (0, 1, 2)
     free_about_axis = False
 
     def factors(self, q):
         return (Shift(vector(*q)),)
-
-    def subspace(self, q):
-        return _E[:, :3]
 
     def shareable(self, inertia):
         return Inertia(0.0, np.zeros(3), inertia.Sigma)
@@ -233,23 +237,15 @@ class Translation(AbstractJointType):
 
 class Spherical(AbstractJointType):
     name, nq, nv = "spherical", 4, 3
+    moves = (3, 4, 5)
     quaternion_at = 0
     free_about_axis = False
 
     def factors(self, q):
         return (Dense(rotation_from_quaternion(q)),)
 
-    def subspace(self, q):
-        return _E[:, 3:]
-
     def shareable(self, inertia):
         return Inertia(inertia.mass, np.zeros(3), np.zeros((3, 3)))
-
-    def neutral(self):
-        return np.array([0.0, 0.0, 0.0, 1.0])
-
-    def random(self, rng, lower, upper, size):
-        return _random_quaternion(rng, size)
 
     def integrate(self, q, v):
         return unit(multiply_quaternions(q, exp_quaternion(v)))
@@ -257,27 +253,15 @@ class Spherical(AbstractJointType):
     def difference(self, q0, q1):
         return log_quaternion(multiply_quaternions(conjugate(q0), q1))
 
-    def normalize(self, q):
-        return unit(q)
-
 
 class Free(AbstractJointType):
     name, nq, nv = "free", 7, 6
+    moves = (0, 1, 2, 3, 4, 5)
     quaternion_at = 3
     free_about_axis = False
 
     def factors(self, q):
         return (Shift(vector(*q[:3])), Dense(rotation_from_quaternion(q[3:])))
-
-    def subspace(self, q):
-        return _E
-
-    def neutral(self):
-        return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
-
-    def random(self, rng, lower, upper, size):
-        p = rng.uniform(lower[:3], upper[:3], size=(*size, 3))
-        return np.concatenate([p, _random_quaternion(rng, size)], axis=-1)
 
     def integrate(self, q, v):
         # The exponential of SE(3): constant body velocity for unit time.
@@ -290,15 +274,6 @@ class Free(AbstractJointType):
         displacement = rotate_by_quaternion(conjugate(q0[..., 3:]), q1[..., :3] - q0[..., :3])
         v = np.linalg.solve(left_jacobian(w), displacement[..., None])[..., 0]
         return np.concatenate([v, w], axis=-1)
-
-    def normalize(self, q):
-        return np.concatenate([q[..., :3], unit(q[..., 3:])], axis=-1)
-
-
-def _random_quaternion(rng: np.random.Generator, size: tuple[int, ...]) -> Array:
-    """Uniform over rotations."""
-    x = rng.normal(size=(*size, 4))
-    return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
 JOINT_TYPES: dict[str, type[AbstractJointType]] = {

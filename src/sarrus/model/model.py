@@ -7,6 +7,7 @@ A model is data. What is computed from it stands beside it, remembered for as lo
 from __future__ import annotations
 
 import hashlib
+import io
 import pickle
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -19,7 +20,8 @@ from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import Body, Frame, freeze
 from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.embedding import Embedding
-from sarrus.model.layout import StateLayout
+from sarrus.model.fields import as_gravity
+from sarrus.model.layout import StateLayout, spans
 from sarrus.model.visuals import Visual
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 
@@ -46,6 +48,8 @@ class Model:
 
     def __post_init__(self) -> None:
         freeze(self.gravity, *([] if self.home is None else [self.home]))
+        check_constraint_names(self)
+        check_actuators(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is declared, without what was computed from it."""
@@ -59,17 +63,28 @@ class Model:
         return len(self.bodies)
 
     @cached_property
-    def nq(self) -> int:
-        return sum(body.joint.type.nq for body in self.bodies)
+    def layout(self) -> StateLayout:
+        """Where each joint's numbers lie in q and v."""
+        return StateLayout(tuple(body.joint for body in self.bodies))
 
-    @cached_property
+    @property
+    def nq(self) -> int:
+        return self.layout.nq
+
+    @property
     def nv(self) -> int:
-        return sum(body.joint.type.nv for body in self.bodies)
+        return self.layout.nv
 
     @property
     def nu(self) -> int:
         """How many actuators, hence controls, there are."""
         return len(self.actuators)
+
+    @property
+    def ny(self) -> int:
+        """How many independent velocities there are: nv where nothing is embedded."""
+        clusters = () if self.embedding is None else self.embedding.clusters
+        return self.nv - sum(len(cluster.dependent) for cluster in clusters)
 
     @cached_property
     def mass(self) -> Scalar:
@@ -80,54 +95,40 @@ class Model:
     def parents(self) -> tuple[int, ...]:
         return tuple(body.parent for body in self.bodies)
 
-    @property
+    @cached_property
     def body_names(self) -> tuple[str, ...]:
         return tuple(body.name for body in self.bodies)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        return tuple(body.joint.name for body in self.bodies)
+        return self.layout.joint_names
 
-    @property
+    @cached_property
     def frame_names(self) -> tuple[str, ...]:
         return tuple(frame.name for frame in self.frames)
 
     @cached_property
-    def _body_index(self) -> dict[str, int]:
-        return {body.name: i for i, body in enumerate(self.bodies)}
-
-    @cached_property
-    def _joint_index(self) -> dict[str, int]:
-        return {body.joint.name: i for i, body in enumerate(self.bodies)}
-
-    @cached_property
     def _frame_index(self) -> dict[str, int]:
-        return {frame.name: i for i, frame in enumerate(self.frames)}
+        return {name: i for i, name in enumerate(self.frame_names)}
+
+    @property
+    def _joint_index(self) -> dict[str, int]:
+        return self.layout.index
 
     def body_index(self, name: str) -> int:
         """The number of a body; the error for an unknown name lists the valid ones."""
-        try:
-            return self._body_index[name]
-        except KeyError:
-            raise unknown_name("body", name, self.body_names) from None
+        if name not in self.body_names:
+            raise unknown_name("body", name, self.body_names)
+        return self.body_names.index(name)
 
     def joint_index(self, name: str) -> int:
         """The number of a joint, which is that of the body it moves."""
-        try:
-            return self._joint_index[name]
-        except KeyError:
-            raise unknown_name("joint", name, self.joint_names) from None
+        return self.layout.joint_index(name)
 
     def frame(self, name: str) -> Frame:
-        try:
-            return self.frames[self._frame_index[name]]
-        except KeyError:
-            raise unknown_name("frame", name, self.frame_names) from None
-
-    @cached_property
-    def layout(self) -> StateLayout:
-        """Where each joint's numbers lie in q and v."""
-        return StateLayout(tuple(body.joint for body in self.bodies))
+        if name not in self._frame_index:
+            raise unknown_name("frame", name, self.frame_names)
+        return self.frames[self._frame_index[name]]
 
     @cached_property
     def digest(self) -> str:
@@ -135,21 +136,20 @@ class Model:
         declared = (self.name, self.bodies, self.frames, self.constraints, self.gravity)
         if self.embedding is not None:
             declared = (*declared, self.embedding.clusters)
-        return hashlib.sha256(pickle.dumps(declared, protocol=5)).hexdigest()
+        content = io.BytesIO()
+        pickler = pickle.Pickler(content, protocol=4)
+        pickler.fast = True  # no memo: equal parts count alike, whether or not they are one object
+        pickler.dump(declared)
+        return hashlib.sha256(content.getbuffer()).hexdigest()
 
     @cached_property
     def is_numeric(self) -> bool:
         """Whether no field is a symbol."""
-        fields = (
-            x
-            for body in self.bodies
-            for x in (
-                body.inertia.h, body.inertia.Sigma, body.placement.R, body.placement.p, body.joint.armature,
-                vector(body.inertia.mass, *body.joint.type.constants),
-            )
-        )  # fmt: skip
-        placed = (x for frame in self.frames for x in (frame.placement.R, frame.placement.p))
-        return all(is_numeric(x) for x in (*fields, *placed))
+        fields = [x for part in (*self.bodies, *self.frames) for x in (part.placement.R, part.placement.p)]
+        for body in self.bodies:
+            mass_and_pitch = vector(body.inertia.mass, *body.joint.type.constants)
+            fields += [body.inertia.h, body.inertia.Sigma, body.joint.armature, mass_and_pitch]
+        return all(is_numeric(x) for x in fields)
 
     @property
     def active_constraints(self) -> tuple[Constraint, ...]:
@@ -163,15 +163,14 @@ class Model:
         return self if self.embedding is None else replace(self, embedding=None)
 
     @property
-    def ny(self) -> int:
-        """How many independent velocities there are: nv where nothing is embedded."""
-        dependent = () if self.embedding is None else self.embedding.clusters
-        return self.nv - sum(len(cluster.dependent) for cluster in dependent)
-
-    @property
     def n_rows(self) -> int:
         """How many rows the active constraints have."""
         return sum(c.size for c in self.active_constraints)
+
+    @property
+    def row_spans(self) -> tuple[slice, ...]:
+        """Where the rows of each active constraint lie among all rows."""
+        return spans(c.size for c in self.active_constraints)
 
     @property
     def n_input_rows(self) -> int:
@@ -180,9 +179,7 @@ class Model:
 
     def with_constraints(self, *constraints: Constraint) -> Model:
         """The same robot with these constraints declared after those that it has."""
-        added = replace(self, constraints=self.constraints + tuple(constraints))
-        check_constraint_names(added)
-        return added
+        return replace(self, constraints=self.constraints + constraints)
 
     def without_constraints(self) -> Model:
         """The same robot as a plain tree."""
@@ -191,17 +188,6 @@ class Model:
     def with_gravity(self, gravity: Array) -> Model:
         """The same robot in another gravitational field (a vector in the world frame)."""
         return replace(self, gravity=as_gravity(gravity))
-
-
-def as_gravity(value: Any) -> Array:
-    """A gravitational field as three finite numbers."""
-    try:
-        gravity = np.array(value, dtype=float).reshape(3)
-    except (TypeError, ValueError):
-        raise ModelError(f"gravity is {value!r}: expected three numbers") from None
-    if not np.isfinite(gravity).all():
-        raise ModelError(f"gravity is {gravity.tolist()}: every number must be finite")
-    return gravity
 
 
 def check_constraint_names(model: Model) -> None:

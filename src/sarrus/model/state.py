@@ -6,6 +6,7 @@ import numpy as np
 
 from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, as_type
+from sarrus.model.bodies import Joint
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 
@@ -32,16 +33,13 @@ def as_state_array(name: str, value, shape: int | tuple[int, ...]) -> Array:
 def check_configuration(model: Model, q) -> Array:
     """q as an array of the right shape, finite, with quaternions of length one."""
     array = as_state_array("q", q, model.nq)
-    for body, s in zip(model.bodies, model.layout.q, strict=True):
-        start = body.joint.type.quaternion_at
-        if start is None:
-            continue
-        norm = np.linalg.norm(array[..., s.start + start : s.start + start + 4], axis=-1)
+    for joint, start in model.layout.quaternions:
+        norm = np.linalg.norm(array[..., start : start + 4], axis=-1)
         if np.any(np.abs(norm - 1.0) > _UNIT_TOLERANCE):
             worst = float(np.ravel(norm)[np.argmax(np.abs(np.ravel(norm) - 1.0))])
             raise StateError(
-                f"q: the quaternion of joint {body.joint.name!r} (x y z w, from q[{s.start + start}]) has length "
-                f"{worst:.6g}, expected 1. `sarrus.normalize(model, q)` makes it so"
+                f"q: the quaternion of joint {joint!r} (x y z w, from q[{start}]) has length {worst:.6g}, expected 1. "
+                f"`sarrus.normalize(model, q)` makes it so"
             )
     return array
 
@@ -94,17 +92,13 @@ def random_state(model: Model, rng: np.random.Generator | int | None = None, bat
     return q, rng.normal(size=(*size, model.nv))
 
 
-def _random_range(joint) -> tuple[Array, Array]:
-    angular = {"revolute", "continuous", "helical", "universal"}
-    default = np.full(joint.type.nq, _UNLIMITED_ANGLE if joint.type.name in angular else _UNLIMITED_LENGTH)
-    if joint.type.name == "cylindrical":
-        default[0] = _UNLIMITED_ANGLE
-    if joint.type.name == "planar":
-        default[2] = _UNLIMITED_ANGLE
+def _random_range(joint: Joint) -> tuple[Array, Array]:
+    reach = np.full(joint.type.nq, _UNLIMITED_LENGTH)
+    reach[list(joint.type.angles)] = _UNLIMITED_ANGLE
     low = np.where(joint.lower > -_FAR, joint.lower, -np.inf)  # what is so far away is no limit
     high = np.where(joint.upper < _FAR, joint.upper, np.inf)
-    lower = np.where(np.isfinite(low), low, np.minimum(-default, high - default))
-    upper = np.where(np.isfinite(high), high, np.maximum(default, low + default))
+    lower = np.where(np.isfinite(low), low, np.minimum(-reach, high - reach))
+    upper = np.where(np.isfinite(high), high, np.maximum(reach, low + reach))
     return lower, np.maximum(upper, lower)
 
 
@@ -129,10 +123,9 @@ def difference(model: Model, q0, q1) -> Array:
 def normalize(model: Model, q) -> Array:
     """q with its quaternions scaled to length one."""
     q = as_state_array("q", q, model.nq)
-    for body, s in zip(model.bodies, model.layout.q, strict=True):
-        start = body.joint.type.quaternion_at
-        if start is not None and np.any(np.linalg.norm(q[..., s.start + start : s.start + start + 4], axis=-1) == 0.0):
-            raise StateError(f"q: the quaternion of joint {body.joint.name!r} is zero: it has no direction")
+    for joint, start in model.layout.quaternions:
+        if np.any(np.linalg.norm(q[..., start : start + 4], axis=-1) == 0.0):
+            raise StateError(f"q: the quaternion of joint {joint!r} is zero: it has no direction")
     return _per_joint(model, q, lambda joint, sq, sv: joint.normalize(q[..., sq]))
 
 

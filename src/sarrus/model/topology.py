@@ -2,47 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from sarrus.model.bodies import WORLD
 
 
-class AbstractNode(Protocol):
-    """A node of the tree; node i of the parent's side has a smaller number."""
+@dataclass(frozen=True, eq=False)
+class AbstractNode(ABC):
+    """A node of a tree."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def parent(self) -> int:
-        """-1: the world."""
-        ...
-
-    @property
-    def v(self) -> slice:
-        """Where its velocities lie among the tree's."""
-        ...
+    name: str
+    parent: int  # smaller than its own number; -1: the world
+    v: slice  # where its velocities lie among the tree's
 
     @property
     def m(self) -> int:
         """How many velocities its joint has."""
-        ...
+        return self.v.stop - self.v.start
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """How many numbers its acceleration has."""
-        ...
 
 
-class AbstractTree(Protocol):
+@dataclass(frozen=True, eq=False)
+class AbstractTree:
     """Nodes, parents first."""
 
-    @property
-    def nodes(self) -> Sequence[AbstractNode]: ...
+    nodes: tuple[AbstractNode, ...]
 
-    @property
-    def nv(self) -> int: ...
+    @cached_property
+    def nv(self) -> int:
+        return sum(node.m for node in self.nodes)
 
-    @property
-    def parents(self) -> tuple[int, ...]: ...
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        return tuple(node.parent for node in self.nodes)
 
-    def children(self, i: int) -> list[int]: ...
+    def children(self, i: int) -> list[int]:
+        return [k for k, parent in enumerate(self.parents) if parent == i]
+
+    def path(self, i: int) -> list[int]:
+        """The nodes from i to its root; none from the world."""
+        path = []
+        while i != WORLD:
+            path.append(i)
+            i = self.parents[i]
+        return path
+
+    def support(self, nodes: Iterable[int]) -> set[int]:
+        """Those nodes and all their ancestors."""
+        return {i for node in nodes for i in self.path(node)}
+
+    def common_ancestor(self, nodes: Iterable[int]) -> int:
+        """The nearest node that supports all of them; the world if there is none."""
+        return max(set.intersection(*(set(self.path(i)) for i in nodes)), default=WORLD)

@@ -90,8 +90,8 @@ class Visual:
         return replace(self, body=body, placement=by @ self.placement)
 
 
-def along(direction: Array) -> Array:
-    """A rotation that takes z to a direction (of any length; none: the identity): what a capsule or cylinder needs."""
+def rotation_to(direction: Array) -> Array:
+    """A rotation that takes z, the axis of a capsule, to a direction of any length; the identity for zero."""
     length = float(np.linalg.norm(direction))
     if length == 0.0:
         return np.eye(3)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sarrus.errors import IllPosedError
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
 from sarrus.model.state import random_state
-from sarrus.model.tree import tree_of
+from sarrus.model.tree import Kinematics, Node, tree_of
+from sarrus.spatial.arrays import Array
 
 _RELATIVE = 1e-13  # of the inertia that the joint carries: below, it is rounding
 _LIGHT = 1e-9  # of the inertia that the joint carries: a link that has less along it cannot vouch for the joint
@@ -19,63 +22,72 @@ def check_well_posed(model: Model) -> None:
     """Raise an error that names the link if some joint's acceleration is undefined at a generic configuration."""
     if not model.is_numeric:
         return
-    q, _ = random_state(model, rng=20240229)
-    nodes = tree_of(model).nodes
-    # The unshared inertia: the test asks about bodies, so it uses what belongs to them.
-    H = [node.body.congruence(body.inertia.matrix()) for node, body in zip(nodes, model.bodies, strict=True)]
-    carried = list(H)  # what each joint carries, as if all joints beyond it were locked
-    for i in range(len(nodes) - 1, -1, -1):
-        node = nodes[i]
-        X, S, _, _ = node.kinematics(q)
+    nodes, H = tree_of(model).nodes, _inertias(model)
+    joints = _joints_at_random(model, 20240229)
+    references = _references(nodes, joints, H)
+    for i in reversed(range(len(nodes))):
+        node, (X, S, _, _), reference = nodes[i], joints[i], references[i]
         U = H[i] @ S
         D = S.T @ U + np.diag(node.armature)
         # Compare with the inertia of the same kind that is carried, so that a light finger on a heavy robot passes.
         # (Not with H: where the joints beyond leave nothing of it, H is rounding.)
-        reference = _reference(carried[i], S) + node.armature
         root = np.sqrt(reference)  # one after the other: their product may not be a number
         scaled = D / root / root[:, None] if (reference > 0.0).all() else np.zeros_like(D)
         if not np.isfinite(scaled).all() or np.linalg.eigvalsh(0.5 * (scaled + scaled.T)).min() <= _RELATIVE:
             body = model.bodies[i]
             raise IllPosedError(
                 f"body {body.name!r}: nothing that joint {body.joint.name!r} moves has inertia along it, so its "
-                f"acceleration "
-                f"is undefined. Give the body (or one beyond it) mass or inertia, give the joint armature, or fix "
-                f"the joint"
+                f"acceleration is undefined. Give the body (or one beyond it) mass or inertia, give the joint "
+                f"armature, or fix the joint"
             )
         Ha = H[i] - U @ np.linalg.solve(D, U.T)
         if node.parent >= 0:
             H[node.parent] = H[node.parent] + X.congruence(0.5 * (Ha + Ha.T))
-            carried[node.parent] = carried[node.parent] + X.congruence(carried[i])
 
 
 @per_model
-def light_joints(model: Model) -> dict[int, np.ndarray]:
+def light_joints(model: Model) -> dict[int, Array]:
     """Joints whose own link has next to no inertia along them, by body, each with the inertia that is usual.
 
     Whether they move any depends on what they carry beyond, and so on the configuration.
     """
     if not model.is_numeric:
         return {}
-    found: dict[int, np.ndarray] = {}
-    nodes = tree_of(model).nodes
-    own = [node.body.congruence(body.inertia.matrix()) for node, body in zip(nodes, model.bodies, strict=True)]
+    found: dict[int, Array] = {}
+    nodes, own = tree_of(model).nodes, _inertias(model)
     for seed in range(_STATES):
-        q, _ = random_state(model, rng=seed)
-        carried = list(own)
-        for i in range(len(nodes) - 1, -1, -1):
-            node = nodes[i]
-            X, S, _, _ = node.kinematics(q)
-            usual = _reference(carried[i], S) + node.armature
-            least = np.linalg.eigvalsh(S.T @ own[i] @ S + np.diag(node.armature)).min(initial=np.inf)
+        joints = _joints_at_random(model, seed)
+        for i, usual in enumerate(_references(nodes, joints, own)):
+            S = joints[i].S
+            least = np.linalg.eigvalsh(S.T @ own[i] @ S + np.diag(nodes[i].armature)).min(initial=np.inf)
             if least < _LIGHT * usual.max(initial=0.0):
                 found[i] = np.maximum(usual, found.get(i, 0.0))
-            if node.parent >= 0:
-                carried[node.parent] = carried[node.parent] + X.congruence(carried[i])
     return found
 
 
-def _reference(H: np.ndarray, S: np.ndarray) -> np.ndarray:
-    """Per joint axis: the largest inertia of the same kind, translational or rotational, that is carried."""
-    mass = max(float(np.diag(H)[:3].max()), 0.0)
-    rotational = max(float(np.diag(H)[3:].max()), 0.0)
-    return np.array([mass * float(s[:3] @ s[:3]) + rotational * float(s[3:] @ s[3:]) for s in S.T])
+def _inertias(model: Model) -> list[Array]:
+    """Of every body in its node, unshared: the questions are about bodies."""
+    pairs = zip(tree_of(model).nodes, model.bodies, strict=True)
+    return [node.body.congruence(body.inertia.matrix()) for node, body in pairs]
+
+
+def _joints_at_random(model: Model, seed: int) -> list[Kinematics]:
+    q, _ = random_state(model, rng=seed)
+    return [node.kinematics(q) for node in tree_of(model).nodes]
+
+
+def _references(nodes: Sequence[Node], joints: Sequence[Kinematics], own: Sequence[Array]) -> list[Array]:
+    """Per joint and axis: the largest inertia of the same kind, translational or rotational, that the joint carries.
+
+    As if all joints beyond it were locked; its armature counts.
+    """
+    carried = list(own)
+    for i in reversed(range(len(nodes))):
+        if nodes[i].parent >= 0:
+            carried[nodes[i].parent] = carried[nodes[i].parent] + joints[i].X.congruence(carried[i])
+    references = []
+    for node, joint, H in zip(nodes, joints, carried, strict=True):
+        mass, rotational = (max(float(part.max()), 0.0) for part in (np.diag(H)[:3], np.diag(H)[3:]))
+        along = [mass * float(s[:3] @ s[:3]) + rotational * float(s[3:] @ s[3:]) for s in joint.S.T]
+        references.append(np.array(along) + node.armature)
+    return references

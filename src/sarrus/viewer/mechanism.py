@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,9 +49,7 @@ class Mechanism:
         if not model.is_numeric:
             raise UnsupportedError("view: the model has symbols in it; give them numbers first")
         self.model = model = model.spanning  # what is embedded is drawn as well
-        ends = np.cumsum([0, *(c.size for c in model.active_constraints)])
-        rows = [slice(int(a), int(b)) for a, b in pairwise(ends)]
-        self.rows = dict(zip(model.active_constraints, rows, strict=True))
+        self.rows = dict(zip(model.active_constraints, model.row_spans, strict=True))
         self.pairs = [Pair(c, s, *frames) for c, s in self.rows.items() if (frames := _frames(c)) is not None]
         names = [*model.body_names, *(p.frame_a for p in self.pairs), *(p.frame_b for p in self.pairs)]
         self._poses = compile(model, "forward_kinematics", frames=tuple(names)) if names else None

@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.model.bodies import Body, Placement
 from sarrus.model.constraints import Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import Model
-from sarrus.model.visuals import Box, Capsule, Cylinder, Shape, Sphere, Visual, along
+from sarrus.model.visuals import Box, Capsule, Cylinder, Shape, Sphere, Visual, rotation_to
 from sarrus.spatial.arrays import Array
 
 _DENSITY = 1000.0  # kg / m^3: of water, as most robots roughly have
@@ -32,7 +32,7 @@ def joint_markers(model: Model) -> tuple[Visual, ...]:
     for i, body in enumerate(model.bodies):
         shape, axis = _joint_shape(body, size)
         if shape is not None:
-            found.append(Visual(i, Placement(along(axis), np.zeros(3)), shape, _JOINT_COLOR))
+            found.append(Visual(i, Placement(rotation_to(axis), np.zeros(3)), shape, _JOINT_COLOR))
     return tuple(found)
 
 
@@ -131,7 +131,7 @@ def _distance(point: Array, ends: list[Array]) -> float:
 def _capsule(i: int, start: Array, end: Array, radius: float) -> Visual:
     return Visual(
         i,
-        Placement(along(end - start), 0.5 * (start + end)),
+        Placement(rotation_to(end - start), 0.5 * (start + end)),
         Capsule(min(radius, 0.3 * float(np.linalg.norm(end - start))), float(np.linalg.norm(end - start))),
     )
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.diagnosis import starting_configuration
+from sarrus.diagnosis import diagnose
 from sarrus.errors import MissingDependencyError, StateError
 from sarrus.model.constraints import Constraint
 from sarrus.model.model import Model
-from sarrus.model.state import check_configuration
+from sarrus.model.state import check_configuration, starting_configuration
 from sarrus.spatial.arrays import Array
 from sarrus.viewer.mechanism import CLOSED, Mechanism
 from sarrus.viewer.panels import JointSliders, Playback, facts
@@ -256,13 +256,11 @@ class Viewer:
 
     def _start(self, q: Any, recording: Recording | None) -> Array:
         """The configuration to begin with: without a wish, one with closed loops near the file's pose."""
-        import sarrus
-
         if q is None and recording is not None and np.isfinite(recording.q[0, 0]).all():
             q = recording.q[0, 0]
         given = None if q is None else np.array(check_configuration(self.model, q))
         if not self.mechanism.rows:
             return starting_configuration(self.model) if given is None else given
-        found = sarrus.diagnose(self.model, given)
+        found = diagnose(self.model, given)
         self._mobility = found.mobility
         return np.array(found.q) if given is None else given

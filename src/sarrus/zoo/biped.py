@@ -9,13 +9,13 @@ import numpy as np
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.constraints import contact
 from sarrus.model.model import Model
-from sarrus.model.visuals import Capsule, Sphere, along
+from sarrus.model.visuals import Sphere
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.sketch import Sketch
+from sarrus.zoo.sketch import Sketch, X, Y, Z, unit, universal
 
-X, Y, Z = np.eye(3)
 _BEND = 0.35  # radians by which thigh and shank lean where q is neutral
 _HIP, _THIGH, _SHANK = 0.82, 0.4, 0.4  # height, lengths
+_RADIUS = 0.035  # of limbs
 
 
 def biped(contacts: bool = False, arms: bool = True) -> Model:
@@ -62,11 +62,9 @@ def _leg(sketch: Sketch, side: str, y: Array) -> None:
         pivot = ankle - 0.2 * shank_down + out * np.sign(y[1]) * Y
         pin = pivot + 0.05 * shank_behind
         heel = ankle - 0.06 * X + out * np.sign(y[1]) * Y
-        u = (heel - pin) / np.linalg.norm(heel - pin)
         crank, name = f"{side}_{rod}_crank", f"{side}_{rod}_rod"
         sketch.rod(crank, f"{side}_shank", pivot, pin, **_motor(50.0))
-        universal = {"axis": Y, "second_axis": np.cross(u, Y)}
-        sketch.rod(name, crank, pin, heel, "universal", **universal, independent=False)
+        sketch.rod(name, crank, pin, heel, "universal", **universal(unit(heel - pin), Y), independent=False)
         sketch.close(f"{side}_{rod}_heel", name, f"{side}_foot", heel, "connect")
     sketch.frame(f"{side}_sole", f"{side}_foot", y)
 
@@ -85,12 +83,7 @@ def _limb(
     sketch: Sketch, name: str, parent: str, start: Array, end: Array, mass: float, axis: Array = Y, **joint: Any
 ) -> None:
     """A cylinder with this mass from its joint to the next."""
-    radius, length = 0.035, float(np.linalg.norm(end - start))
-    u = (end - start) / length
-    lengthwise, across = 0.5 * mass * radius**2, mass * (length**2 / 12.0 + radius**2 / 4.0)
-    inertia = across * np.eye(3) + (lengthwise - across) * np.outer(u, u)
-    sketch.body(name, parent, start, "revolute", mass, 0.5 * (end - start), inertia, axis=axis, **joint)
-    sketch.builder.add_visual(name, Capsule(radius, length), position=0.5 * (end - start), rotation=along(u))
+    sketch.rod(name, parent, start, end, axis=axis, mass=mass, radius=_RADIUS, drawn=_RADIUS, **joint)
 
 
 def _leaning(angle: float) -> tuple[Array, Array]:

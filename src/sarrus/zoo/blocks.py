@@ -12,17 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.errors import unknown_name
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import coupling, distance, loop
 from sarrus.spatial.arrays import Array
+from sarrus.zoo.parts import Parts, X, Y, Z
+from sarrus.zoo.sizes import at_least
 
-_AXES: Any = np.eye(3)
-X, Y, Z = _AXES
 QUARTER_TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # about z
-_DENSITY = 2.0  # kg per metre of link
-_LENGTH = 0.3
 
 
 class Mount(NamedTuple):
@@ -35,57 +33,6 @@ class Mount(NamedTuple):
     def at(self, p: Any) -> dict[str, Any]:
         """Arguments of `add_body` and `add_frame`: a frame with the mount's axes, at a point of the mount."""
         return {"position": self.position + self.rotation @ np.asarray(p, float), "rotation": self.rotation}
-
-
-class Parts:
-    """Inertias and lengths of made-up parts, from a seed."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self.rng = np.random.default_rng(seed)
-
-    def length(self, nominal: float = _LENGTH) -> float:
-        return nominal * float(self.rng.uniform(0.85, 1.15))
-
-    def link(self, to: Any, density: float = _DENSITY) -> dict[str, Any]:
-        """A bar from the origin to a point, with lumps on it: no product of inertia is zero."""
-        end = np.asarray(to, float)
-        size = float(np.linalg.norm(end))
-        lumps = np.linspace(0.1, 0.9, 6)[:, None] * end + 0.08 * size * self.rng.normal(size=(6, 3))
-        return _cloud(lumps, density * size * float(self.rng.uniform(0.8, 1.2)) / 6.0)
-
-    def box(self, size: Any, mass: float) -> dict[str, Any]:
-        """A box about the origin, its load not quite in the middle."""
-        lumps = 0.5 * np.asarray(size, float) * self.rng.uniform(-1.0, 1.0, size=(12, 3))
-        return _cloud(lumps, mass / 12.0)
-
-    def rotor(self, axis: Any = Y, mass: float = 0.1, radius: float = 0.03, symmetric: bool = True) -> dict[str, Any]:
-        """A disc on its axis; not symmetric: with a lump on its rim, which moves its centre of mass off the axis."""
-        m, r = mass * float(self.rng.uniform(0.8, 1.2)), radius * float(self.rng.uniform(0.9, 1.1))
-        u = np.asarray(axis, float)
-        inertia = 0.26 * m * r * r * (np.eye(3) + np.outer(u, u))  # 0.52 about the axis, 0.26 across
-        if symmetric:
-            return {"mass": m, "com": np.zeros(3), "inertia": inertia}
-        rim = np.cross(u, self.rng.normal(size=3))
-        lump = 0.1 * m
-        com = lump / (m + lump) * (r * rim / np.linalg.norm(rim) + 0.2 * r * u)
-        apart = com * (m + lump) / lump  # of the lump from the disc's centre
-        reduced = m * lump / (m + lump)
-        inertia = inertia + reduced * (apart @ apart * np.eye(3) - np.outer(apart, apart))
-        return {"mass": m + lump, "com": com, "inertia": inertia}
-
-
-def _cloud(points: Array, mass: float) -> dict[str, Any]:
-    """Inertial arguments of equal point masses."""
-    com = points.mean(axis=0)
-    r = points - com
-    return {
-        "mass": mass * len(points),
-        "com": com,
-        "inertia": mass * (np.sum(r * r) * np.eye(3) - r.T @ r),
-    }
-
-
-# --- blocks ------------------------------------------------------------------------------------------
 
 
 def add_link_and_rotor(
@@ -260,9 +207,3 @@ def _close(builder: ModelBuilder, name: str, a: tuple[str, Array], b: tuple[str,
     for side, (body, p) in (("a", a), ("b", b)):
         builder.add_frame(f"{name}_{side}", body, position=p)
     builder.add_constraint(loop(f"{name}_a", f"{name}_b", joint, axis=Y, name=name))
-
-
-def at_least(minimum: int, **numbers: int) -> None:
-    for name, value in numbers.items():
-        if int(value) != value or value < minimum:
-            raise ModelError(f"{name} is {value!r}: expected a whole number of at least {minimum}")

@@ -17,7 +17,7 @@ from sarrus.model.constraints import Coupling, contact, coupling
 from sarrus.model.model import Model
 from sarrus.model.state import neutral
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.blocks import Parts, X, Y, Z
+from sarrus.zoo.parts import Parts, X, Y, Z
 
 _LEGS = {"front_left": (1.0, 1.0), "front_right": (1.0, -1.0), "hind_left": (-1.0, 1.0), "hind_right": (-1.0, -1.0)}
 

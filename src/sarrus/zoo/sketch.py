@@ -5,7 +5,8 @@ A loop then closes at the neutral configuration because both of its frames are p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import loop
 from sarrus.model.model import Model
-from sarrus.model.visuals import Box, Capsule, along
+from sarrus.model.visuals import Box, Capsule, rotation_to
 from sarrus.spatial.arrays import Array
 
+X, Y, Z = np.eye(3)
 _RADIUS = 0.02  # of rods
 _DENSITY = 2.0  # kg per metre of rod
 _SHORTEST = 0.02  # no rod is lighter than one of this length
@@ -30,26 +32,25 @@ class Sketch:
         self._origin: dict[str, Array] = {WORLD_NAME: np.zeros(3)}
 
     def rod(
-        self,
-        name: str,
-        parent: str,
-        start: Any,
-        end: Any,
-        joint: str = "revolute",
-        axis: Any = (0.0, 1.0, 0.0),
-        **more: Any,
-    ) -> str:
-        """A thin rod from `start`, where its joint is, to `end`."""
+        self, name: str, parent: str, start: Any, end: Any, joint: str = "revolute", axis: Any = Y, *,
+        mass: float | None = None, radius: float = _RADIUS, drawn: float = 0.5 * _RADIUS, **more: Any,
+    ) -> str:  # fmt: skip
+        """A thin rod from `start`, where its joint is, to `end`. Drawn thinner than it is, it leaves joints visible."""
         start, end = np.array(start, float), np.array(end, float)
         length = max(float(np.linalg.norm(end - start)), _SHORTEST)
-        mass = _DENSITY * length
-        u = (end - start) / length
-        lengthwise, across = 0.5 * mass * _RADIUS**2, mass * (length**2 / 12.0 + _RADIUS**2 / 4.0)
+        mass = _DENSITY * length if mass is None else mass
+        u, com = (end - start) / length, 0.5 * (end - start)
+        lengthwise, across = 0.5 * mass * radius**2, mass * (length**2 / 12.0 + radius**2 / 4.0)
         inertia = across * np.eye(3) + (lengthwise - across) * np.outer(u, u)
-        self.body(name, parent, start, joint, mass, 0.5 * (end - start), inertia, axis=axis, **more)
-        looks = Capsule(0.5 * _RADIUS, length)  # thinner than it weighs: joints stay visible
-        self.builder.add_visual(name, looks, position=0.5 * (end - start), rotation=along(u))
+        self.body(name, parent, start, joint, mass=mass, com=com, inertia=inertia, axis=axis, **more)
+        self.builder.add_visual(name, Capsule(drawn, length), position=com, rotation=rotation_to(u))
         return name
+
+    def rods(self, name: str, parent: str, points: Sequence[Any], axes: Iterable[Any]) -> str:
+        """Rods `name_0`, `name_1`, ... with revolute joints, from point to point. Returns the last one's name."""
+        for k, ((start, end), axis) in enumerate(zip(pairwise(points), axes, strict=False)):
+            parent = self.rod(f"{name}_{k}", parent, start, end, axis=axis)
+        return parent
 
     def box(
         self, name: str, parent: str, at: Any, sides: Sequence[float], mass: float, joint: str = "free", **more: Any
@@ -57,16 +58,13 @@ class Sketch:
         """A box with its joint in its middle."""
         squares = np.square(sides)
         inertia = np.diag(mass / 12.0 * (squares.sum() - squares))
-        self.body(name, parent, np.array(at, float), joint, mass, np.zeros(3), inertia, **more)
+        self.body(name, parent, np.array(at, float), joint, mass=mass, com=np.zeros(3), inertia=inertia, **more)
         self.builder.add_visual(name, Box((float(sides[0]), float(sides[1]), float(sides[2]))))
         return name
 
-    def body(
-        self, name: str, parent: str, at: Array, joint: str, mass: float, com: Array, inertia: Array, **more: Any
-    ) -> str:
-        self.builder.add_body(
-            name, parent, joint=joint, position=at - self._origin[parent], mass=mass, com=com, inertia=inertia, **more
-        )
+    def body(self, name: str, parent: str, at: Array, joint: str, **more: Any) -> str:
+        """A body with its joint at a point; `more`: as of `ModelBuilder.add_body`."""
+        self.builder.add_body(name, parent, joint=joint, position=at - self._origin[parent], **more)
         self._origin[name] = at
         return name
 
@@ -81,3 +79,17 @@ class Sketch:
 
     def build(self) -> Model:
         return self.builder.build()
+
+
+def around(degrees: float) -> Array:
+    """A unit vector of the xy plane."""
+    return np.cos(np.radians(degrees)) * X + np.sin(np.radians(degrees)) * Y
+
+
+def unit(x: Array) -> Array:
+    return x / np.linalg.norm(x)
+
+
+def universal(u: Array, across: Array) -> dict[str, Any]:
+    """The axes of a universal joint at the end of a rod along u: across it, and across both."""
+    return {"axis": across, "second_axis": np.cross(u, across)}

@@ -1,6 +1,6 @@
 """Actuation sub-mechanisms alone, in trees, and parallel chains: the mechanisms of the constraint embedding paper.
 
-Sub-mechanisms are in `zoo_blocks.py`. All numbers are made up, and plausible; constraints hold where q is neutral.
+Sub-mechanisms are in `blocks.py`. All numbers are made up, and plausible; constraints hold where q is neutral.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import coupling
 from sarrus.model.model import Model
-from sarrus.zoo.blocks import SUB_MECHANISMS, Mount, Parts, X, Y, Z, at_least
+from sarrus.zoo.blocks import SUB_MECHANISMS, Mount
+from sarrus.zoo.parts import Parts, X, Y, Z
+from sarrus.zoo.sizes import at_least
 from sarrus.zoo.sketch import Sketch
 
 
@@ -93,12 +95,8 @@ def parallel_chains(d_t: int, d_l: int, constraint: str = "transmission", eta: f
         for k in range(1, d_t + 1):
             lean = 0.25 * (-1) ** (k + chain) + 0.05 * chain  # zigzag: no two links in one line
             to = at + parts.length(0.2) * (np.sin(lean) * X + np.cos(lean) * Z)
-            body = parts.link(to - at)
-            flag = constraint == "transmission" or not (chain == 2 and k == 1)
-            parent = sketch.body(
-                f"link_{chain}_{k}", parent, at, "revolute", body["mass"], body["com"], body["inertia"], axis=Y,
-                independent=flag,
-            )  # fmt: skip
+            joint = {"axis": Y, "independent": constraint == "transmission" or (chain, k) != (2, 1)}
+            parent = sketch.body(f"link_{chain}_{k}", parent, at, "revolute", **joint, **parts.link(to - at))
             tips[parent] = at = to
     first, second = f"link_1_{d_l}", f"link_2_{d_l}"
     if constraint == "transmission":
@@ -107,8 +105,7 @@ def parallel_chains(d_t: int, d_l: int, constraint: str = "transmission", eta: f
         sketch.builder.add_constraint(coupling(terms, name="transmission"))
     else:
         start, end = tips[first], tips[second]
-        rod = parts.link(end - start)
-        sketch.body("rod", first, start, "revolute", rod["mass"], rod["com"], rod["inertia"], axis=Y, independent=False)
+        sketch.body("rod", first, start, "revolute", axis=Y, independent=False, **parts.link(end - start))
         sketch.close("rod_end", "rod", second, end, "connect")
     return sketch.build()
 

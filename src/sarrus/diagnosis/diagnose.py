@@ -1,0 +1,176 @@
+"""What is the matter with a robot's constraints: closure, rank, redundancy, conflict, mobility, conditioning.
+
+Plain dense NumPy, one state at a time: this is for people, not for control loops.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.position.closure import closure as _closure
+from sarrus.algorithms.tree.crba import crba as _crba
+from sarrus.calls.eager import eager
+from sarrus.diagnosis.rank import gap, groups, independent_rows, largest, rank_of, singular_values, unit_rows
+from sarrus.diagnosis.report import ASSEMBLED, ConstraintDiagnosis, Diagnosis
+from sarrus.errors import StateError, UnsupportedError
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
+from sarrus.mechanics.constraints.all_rows import all_rows
+from sarrus.model.bodies import WORLD, WORLD_NAME
+from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.model import Model
+from sarrus.model.state import (
+    as_state_array,
+    check_configuration,
+    difference,
+    integrate,
+    outside_limits,
+    starting_configuration,
+)
+from sarrus.model.tree import tree_of
+from sarrus.simulation.projection import Projector, of_positions
+from sarrus.simulation.random_states import closed_within_limits
+from sarrus.spatial.arrays import Array
+
+_CONFLICT = 1e-8
+_CONTRACTION = 100.0  # mu times the smallest eigenvalue: each proximal iteration then gains two digits
+
+closure, crba = eager(_closure), eager(_crba)
+
+
+def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagnosis:
+    """Closure error, rank, redundant and conflicting rows, mobility, conditioning and a penalty, of active constraints.
+
+    q  a configuration; default: `model.home`, or neutral, moved into the joints' limits. Open loops are closed
+       first, by projection
+    v  velocity, and k accelerations declared as "input", for the search for conflicts; default: zero
+    """
+    if not model.is_numeric:
+        raise UnsupportedError("diagnose: the model has symbols in it; give them numbers first")
+    model = model.spanning  # what is embedded must hold as well
+    given = starting_configuration(model) if q is None else check_configuration(model, q)
+    if given.ndim != 1:
+        raise StateError(f"diagnose takes one configuration of shape ({model.nq},), got {given.shape}")
+    spans = model.row_spans
+    at_given = closure_errors(model, given)
+    error = largest(at_given)
+    here, remaining = project(model, given) if error > ASSEMBLED else Projection(given, error)
+    closed = remaining <= ASSEMBLED
+    J = closure(model, here).jacobian
+    inverse_root = _inverse_root(model, here)
+    A = J @ inverse_root  # rows in the kinetic metric: A A^T = J M^-1 J^T
+    unit = unit_rows(A)
+    sigma = singular_values(unit)
+    rank = rank_of(sigma)
+    kept = independent_rows(unit, rank)
+    conflict = _conflict(model, here, v, k, J, rank)
+    eigenvalues = np.linalg.eigvalsh(A @ A.T)[::-1][:rank] if rank else np.ones(1)
+    names = [c.name for c in model.active_constraints]
+    return Diagnosis(
+        model=model.name, q=here, assembled=closed, projected=here is not given,
+        moved=largest(difference(model, given, here)), error=error, remaining=remaining,
+        outside_limits=tuple(np.array(model.joint_names)[outside_limits(model, here)].tolist()),
+        constraints=tuple(
+            ConstraintDiagnosis(
+                c.name, _kind(c), _between(model, c), c.size, rank_of(singular_values(unit[s])),
+                int(np.sum(~kept[s])), largest(at_given[s]), largest(conflict[s]),
+            )
+            for c, s in zip(model.active_constraints, spans, strict=True)
+        ),
+        nv=model.nv, rows=len(J), rank=rank,
+        generic_rank=max(rank, _rank_near(model, here, A, inverse_root) if closed else 0),
+        gap=gap(sigma, rank), singular_values=sigma, mobility=model.nv - rank,
+        condition=float(eigenvalues[0] / eigenvalues[-1]), suggested_mu=float(_CONTRACTION / eigenvalues[-1]),
+        groups=tuple(tuple(names[i] for i in group) for group in groups(unit, rank, spans)),
+    )  # fmt: skip
+
+
+class Projection(NamedTuple):
+    """A configuration, and the closure error that remains there."""
+
+    q: Array
+    error: float
+
+
+def closure_errors(model: Model, q: Array) -> Array:
+    """In metres and radians: angles, since a sine is also zero after half a turn."""
+    return closure(model, q).position
+
+
+def project(model: Model, q: Array) -> Projection:
+    """A configuration near q at which all constraints hold, within the joints' limits if there is one."""
+    rng = np.random.default_rng(0)
+    aside = integrate(model, q, 0.1 * rng.normal(size=model.nv))  # where q is singular, nothing pulls
+    close = Projector(of_positions(model))
+    best = Projection(q, largest(closure_errors(model, q)))
+    for start in (q, aside):
+        (found,), (error,) = closed_within_limits(close, start[None])
+        best = min(best, Projection(found, float(error)), key=lambda p: p.error)
+        if best.error <= ASSEMBLED:
+            break
+    return best
+
+
+def _inverse_root(model: Model, q: Array) -> Array:
+    """W (nv, nv) with W W^T = M^-1; directions without inertia (ill-posed models) count as very light ones."""
+    d, V = np.linalg.eigh(crba(model, q))
+    return V / np.sqrt(np.maximum(d, 1e-12 * max(d[-1], 1e-300)))
+
+
+def _rank_near(model: Model, q: Array, A: Array, inverse_root: Array) -> int:
+    """The rank at an assembled configuration a little away, along motions that the constraints allow.
+
+    0 where there is none: no constraint, no motion, or none was found.
+    """
+    if not len(A):
+        return 0
+    free = np.linalg.svd(A)[2][rank_of(singular_values(unit_rows(A))) :]
+    if not len(free):
+        return 0
+    step = inverse_root @ (free.T @ np.random.default_rng(0).normal(size=len(free)))
+    near = project(model, integrate(model, q, 0.05 * step / max(largest(step), 1e-300)))
+    if near.error > ASSEMBLED:
+        return 0
+    elsewhere = closure(model, near.q).jacobian @ _inverse_root(model, near.q)
+    return rank_of(singular_values(unit_rows(elsewhere)))
+
+
+def _conflict(model: Model, q: Array, v: Any, k: Any, J: Array, rank: int) -> Array:
+    """What is left of the demanded accelerations after the motion that meets them best (least squares)."""
+    if not len(J):
+        return np.zeros(0)
+    speed = np.zeros(model.nv) if v is None else as_state_array("v", v, model.nv)
+    inputs = np.zeros(model.n_input_rows) if k is None else as_state_array("k", k, model.n_input_rows)
+    joints = joint_kinematics(tree_of(model), q, speed)
+    rows = all_rows(model, joints, outward_motion(tree_of(model), joints), q, speed, inputs, "diagnose")
+    demanded = np.concatenate([r.declared_residual(r.k) for r in rows]).astype(float)
+    range_ = np.linalg.svd(J, full_matrices=False)[0][:, :rank]
+    left = demanded - range_ @ (range_.T @ demanded)
+    return np.where(np.abs(left) > _CONFLICT * (1.0 + largest(demanded)), np.abs(left), 0.0)
+
+
+def _kind(constraint: Constraint) -> str:
+    if isinstance(constraint, LoopClosure):
+        return constraint.joint
+    if isinstance(constraint, Contact):
+        return f"contact {constraint.dim}D"
+    if isinstance(constraint, CenterOfMass):
+        return f"centre of mass, {constraint.axes}"
+    return "coupling" if isinstance(constraint, Coupling) else type(constraint).__name__.lower()
+
+
+def _between(model: Model, constraint: Constraint) -> str:
+    """The bodies (or joints) that a constraint holds."""
+    if isinstance(constraint, Coupling):
+        joints = [*(name for name, _ in constraint.ratios), *([constraint.driver] if constraint.driver else [])]
+        return ", ".join(dict.fromkeys(joints))
+    if isinstance(constraint, CenterOfMass):
+        return "all bodies"
+    names: tuple[str, ...] = ()
+    if isinstance(constraint, LinkConstraint):
+        names = (constraint.frame, WORLD_NAME)
+    elif isinstance(constraint, (LoopClosure, Distance)):
+        names = (constraint.frame_a, constraint.frame_b)
+    bodies = [model.frame(name).body for name in names]
+    return " - ".join(WORLD_NAME if i == WORLD else model.bodies[i].name for i in bodies)
