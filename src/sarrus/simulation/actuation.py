@@ -14,9 +14,9 @@ from sarrus.model.actuators import Actuator
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.registry import table as registry
-from sarrus.simulation.along import along
+from sarrus.simulation.batch_evaluation import evaluate
 from sarrus.simulation.controllers import AbstractController, CasadiController
-from sarrus.simulation.joint_forces import clamped, cut_effort
+from sarrus.simulation.joint_forces import clamp, clamp_effort
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.parameter import is_casadi
 
@@ -42,7 +42,7 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
         raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
     batch = next(iter(sizes.values()))
     wide = {name: np.broadcast_to(x, (batch, x.shape[-1])) for name, x in arrays.items()}
-    return along(model, entry, wide, actuators=model.actuators)["tau"]
+    return evaluate(model, entry, wide, actuators=model.actuators)["tau"]
 
 
 def actuation(model: Model) -> registry.Algorithm:
@@ -62,16 +62,16 @@ def needs_actuators(model: Model) -> None:
 
 def limited_torques(model: Model, actuators: tuple[Actuator, ...], q: Array, v: Array, controls: Array) -> Array:
     """(nv,) what the joints get: `torques` cut at their effort limits (MJCF's `actuatorfrcrange`)."""
-    return cut_effort(model, torques(model, actuators, q, v, controls))
+    return clamp_effort(model, torques(model, actuators, q, v, controls))
 
 
 def torques(
-    model: Model, actuators: tuple[Actuator, ...], q: Array, v: Array, controls: Array, ahead: Array | None = None
+    model: Model, actuators: tuple[Actuator, ...], q: Array, v: Array, controls: Array, lookahead: Array | None = None
 ) -> Array:
-    """(nv,), for floats and symbols alike. ahead: seconds by which springs look ahead, per velocity."""
+    """(nv,), for floats and symbols alike. lookahead: seconds by which springs look ahead, per velocity."""
     tau: list[Scalar] = [0.0] * model.nv
     for actuator, u in zip(actuators, controls, strict=True):
-        u = clamped(vector(u), *actuator.control_range)[0]
+        u = clamp(vector(u), *actuator.control_range)[0]
         length: Scalar = 0.0
         speed: Scalar = 0.0
         moments = []  # (velocity, how far the motor moves per joint)
@@ -82,10 +82,10 @@ def torques(
             speed = speed + moment * v[k]
             moments.append((k, moment))
         seen = length
-        if ahead is not None and _stiffness(actuator):
-            seen = length + ahead[moments[0][0]] * speed
+        if lookahead is not None and _stiffness(actuator):
+            seen = length + lookahead[moments[0][0]] * speed
         force = _affine(actuator.gain, length, speed) * u + _affine(actuator.bias, seen, speed)
-        force = clamped(vector(force), *actuator.force_range)[0]
+        force = clamp(vector(force), *actuator.force_range)[0]
         for k, moment in moments:
             tau[k] = tau[k] + moment * force
     return vector(*tau)
@@ -122,16 +122,16 @@ class Actuated(AbstractController):
     actuators: tuple[Actuator, ...]
     controls: Any = field(default=None, repr=False, compare=False)
     policy: CasadiController | None = None
-    ahead: tuple[float, ...] = ()  # seconds, per velocity
+    lookahead: tuple[float, ...] = ()  # seconds, per velocity
 
     @property
     def uses_time(self) -> bool:  # type: ignore[override]
         return self.policy is not None and self.policy.uses_time
 
-    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
+    def input_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
         return {"controls": (len(self.actuators),)} if self.policy is None else {}
 
-    def arrays(self, model: Model) -> dict[str, Array]:
+    def input_values(self, model: Model) -> dict[str, Array]:
         return {"controls": self.controls} if self.policy is None else {}
 
     def gains(self, model: Model) -> tuple[Array, Array]:
@@ -142,15 +142,15 @@ class Actuated(AbstractController):
             kd[k] += _damping(actuator)
         return kp, kd
 
-    def looking_ahead(self, time: Array) -> Actuated:
-        return replace(self, ahead=tuple(time.tolist()))
+    def with_lookahead(self, time: Array) -> Actuated:
+        return replace(self, lookahead=tuple(time.tolist()))
 
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
         if self.policy is None:
             controls = inputs["controls"]
         else:
-            controls = self.policy.says(model, q, v, t, ("controls", len(self.actuators)))
-        return torques(model, self.actuators, q, v, controls, np.array(self.ahead) if self.ahead else None)
+            controls = self.policy.evaluate(model, q, v, t, ("controls", len(self.actuators)))
+        return torques(model, self.actuators, q, v, controls, np.array(self.lookahead) if self.lookahead else None)
 
 
 def actuated(model: Model, controls: Any) -> Actuated:

@@ -2,8 +2,8 @@
 
 Actuators under controls are such a controller, too (`actuation.py`).
 
-A compiled controller says which arrays it takes (`ports`), what torque it gives, and which numbers fill the arrays
-(`arrays`): gains are constants of the kernel, targets are inputs, so that new targets need no new kernel.
+A compiled controller says which arrays it takes (`input_shapes`), which numbers fill them (`input_values`), and what
+torque it gives. Gains are constants of the kernel, targets are inputs: new targets need no new kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.tape.casadi_import import evaluate
+from sarrus.codegen.tape import casadi_import
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.model import Model
 from sarrus.simulation.manifold import difference_to, joints_of
@@ -30,11 +30,11 @@ class AbstractController(ABC):
 
     uses_time = False
 
-    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
+    def input_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
         """Inputs of the kernel, by name."""
         return {}
 
-    def arrays(self, model: Model) -> dict[str, Array]:
+    def input_values(self, model: Model) -> dict[str, Array]:
         """Their values: (n,), (T, n) or (B, T, n)."""
         return {}
 
@@ -42,7 +42,7 @@ class AbstractController(ABC):
         """Stiffness and damping per velocity, which implicit integration treats like those of joints."""
         return np.zeros(model.nv), np.zeros(model.nv)
 
-    def looking_ahead(self, time: Array) -> AbstractController:
+    def with_lookahead(self, time: Array) -> AbstractController:
         """The same controller on positions as they will be, per velocity so much later (implicit integration)."""
         return self
 
@@ -64,30 +64,30 @@ class PD(AbstractController):
     v_target: Any = field(default=None, repr=False, compare=False)
     feedforward: Any = field(default=None, repr=False, compare=False)
     given: tuple[str, ...] = ()  # which of the optional arrays there are
-    ahead: tuple[float, ...] = ()  # seconds, per velocity
+    lookahead: tuple[float, ...] = ()  # seconds, per velocity
 
-    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
+    def input_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
         return {name: (model.nq,) if name == "q_target" else (model.nv,) for name in ("q_target", *self.given)}
 
-    def arrays(self, model: Model) -> dict[str, Array]:
-        return {name: np.asarray(getattr(self, name), float) for name in self.ports(model)}
+    def input_values(self, model: Model) -> dict[str, Array]:
+        return {name: np.asarray(getattr(self, name), float) for name in self.input_shapes(model)}
 
     def gains(self, model: Model) -> tuple[Array, Array]:
         return _per_velocity("kp", self.kp, model), _per_velocity("kd", self.kd, model)
 
-    def looking_ahead(self, time: Array) -> PD:
-        return replace(self, ahead=tuple(time.tolist()))
+    def with_lookahead(self, time: Array) -> PD:
+        return replace(self, lookahead=tuple(time.tolist()))
 
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
         kp, kd = self.gains(model)
-        ahead = np.array(self.ahead or np.zeros(model.nv))
+        lookahead = np.array(self.lookahead or np.zeros(model.nv))
         parts = []
         for joint, of_q, of_v in joints_of(model):
             wanted = inputs["v_target"][of_v] if "v_target" in inputs else np.zeros(joint.type.nv)
             tau = kd[of_v] * (wanted - v[of_v])
             if kp[of_v].any():
                 way = difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
-                tau = tau + kp[of_v] * (way - ahead[of_v] * v[of_v])
+                tau = tau + kp[of_v] * (way - lookahead[of_v] * v[of_v])
             parts.append(tau)
         tau = np.concatenate(parts) if parts else np.zeros(0)
         return tau + inputs["feedforward"] if "feedforward" in inputs else tau
@@ -136,9 +136,9 @@ class CasadiController(AbstractController):
     uses_time: bool = False
 
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
-        return self.says(model, q, v, t, ("tau", model.nv))
+        return self.evaluate(model, q, v, t, ("tau", model.nv))
 
-    def says(self, model: Model, q: Array, v: Array, t: Scalar, wanted: tuple[str, int]) -> Array:
+    def evaluate(self, model: Model, q: Array, v: Array, t: Scalar, wanted: tuple[str, int]) -> Array:
         """The function's value, which has this name and size."""
         f, (name, size) = self.function, wanted
         sizes = [model.nq, model.nv, 1][: f.n_in()]
@@ -149,7 +149,7 @@ class CasadiController(AbstractController):
                 f"numbers; for {model.name!r} it must take q ({model.nq}), v ({model.nv}) and perhaps t (1), and give "
                 f"{name} ({size})"
             )
-        return evaluate(f, [q, v, vector(t)][: f.n_in()])[0]
+        return casadi_import.evaluate(f, [q, v, vector(t)][: f.n_in()])[0]
 
 
 def controller(function: Any) -> CasadiController:
@@ -174,18 +174,18 @@ class Sum(AbstractController):
     def uses_time(self) -> bool:  # type: ignore[override]
         return any(part.uses_time for part in self.parts)
 
-    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
-        return {name: shape for part in self.parts for name, shape in part.ports(model).items()}
+    def input_shapes(self, model: Model) -> dict[str, tuple[int, ...]]:
+        return {name: shape for part in self.parts for name, shape in part.input_shapes(model).items()}
 
-    def arrays(self, model: Model) -> dict[str, Array]:
-        return {name: array for part in self.parts for name, array in part.arrays(model).items()}
+    def input_values(self, model: Model) -> dict[str, Array]:
+        return {name: array for part in self.parts for name, array in part.input_values(model).items()}
 
     def gains(self, model: Model) -> tuple[Array, Array]:
         kp, kd = zip(*(part.gains(model) for part in self.parts), strict=True)
         return np.sum(kp, axis=0), np.sum(kd, axis=0)
 
-    def looking_ahead(self, time: Array) -> Sum:
-        return replace(self, parts=tuple(part.looking_ahead(time) for part in self.parts))
+    def with_lookahead(self, time: Array) -> Sum:
+        return replace(self, parts=tuple(part.with_lookahead(time) for part in self.parts))
 
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
         first, *others = (part.torque(model, q, v, t, inputs) for part in self.parts)

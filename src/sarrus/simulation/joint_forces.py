@@ -23,7 +23,7 @@ from sarrus.model.model import Model
 from sarrus.model.state import neutral, random_state
 from sarrus.registry.table import find
 from sarrus.simulation.manifold import difference_to, joints_of
-from sarrus.simulation.tendon_forces import TendonNumbers, tendons_of
+from sarrus.simulation.tendon_forces import TendonParameters, tendons_of
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 
@@ -53,7 +53,7 @@ NONE = JointForces(damping=False, stiffness=False, friction=False, limits=False,
 
 
 @dataclass(frozen=True)
-class JointForceNumbers:
+class JointForceParameters:
     """The same with all numbers, one per velocity; zero where there is nothing. Part of a kernel's key."""
 
     damping: tuple[float, ...]
@@ -63,13 +63,13 @@ class JointForceNumbers:
     limit_stiffness: tuple[float, ...]
     limit_damping: tuple[float, ...]
     effort: bool
-    ahead: float = 0.0  # springs are evaluated so much later, at q + ahead v (implicit integration)
+    lookahead: float = 0.0  # springs are evaluated so much later, at q + lookahead v (implicit integration)
     tendons: tuple[
-        tuple[TendonNumbers, float, float, float], ...
+        tuple[TendonParameters, float, float, float], ...
     ] = ()  # and speed of friction, spring, damper of limits
 
 
-def numbers_of(model: Model, which: JointForces, dt: float) -> JointForceNumbers:
+def joint_force_parameters(model: Model, which: JointForces, dt: float) -> JointForceParameters:
     """The numbers for this robot at this step size."""
     zero = np.zeros(model.nv)
 
@@ -105,10 +105,10 @@ def numbers_of(model: Model, which: JointForces, dt: float) -> JointForceNumbers
         numbers = contact_numbers(felt, np.array(tendon.friction), np.array(float(tendon.limited)))
         along.append((tendon, *(float(x) for x in numbers)))
     numbers = (damping, stiffness, friction, *contact_numbers(inertia, friction, limited))
-    return JointForceNumbers(*(tuple(x.tolist()) for x in numbers), effort=which.effort, tendons=tuple(along))
+    return JointForceParameters(*(tuple(x.tolist()) for x in numbers), effort=which.effort, tendons=tuple(along))
 
 
-def _only(tendon: TendonNumbers, which: JointForces) -> TendonNumbers:
+def _only(tendon: TendonParameters, which: JointForces) -> TendonParameters:
     """Of a tendon's forces, those that are asked for."""
     return replace(
         tendon, damping=which.damping * tendon.damping, stiffness=which.stiffness * tendon.stiffness,
@@ -126,7 +126,7 @@ def _inverse_inertias(model: Model) -> list[Array]:
     return [np.linalg.inv(crba(model, q)) for q in samples]
 
 
-def joint_forces(model: Model, numbers: JointForceNumbers, q: Array, v: Array) -> Array:
+def joint_forces(model: Model, numbers: JointForceParameters, q: Array, v: Array) -> Array:
     """(nv,) the generalized forces that joints have of themselves."""
     parts = []
     for joint, of_q, of_v in joints_of(model):
@@ -139,9 +139,9 @@ def joint_forces(model: Model, numbers: JointForceNumbers, q: Array, v: Array) -
         stiffness, friction, spring = mine("stiffness"), mine("friction"), mine("limit_stiffness")
         if stiffness.any():
             to_rest = difference_to(joint.type, qj, joint.rest)
-            force = force + stiffness * (to_rest - numbers.ahead * vj)
+            force = force + stiffness * (to_rest - numbers.lookahead * vj)
         if friction.any():
-            force = force - friction * clamped(vj / mine("friction_speed"), -1.0, 1.0)
+            force = force - friction * clamp(vj / mine("friction_speed"), -1.0, 1.0)
         if spring.any():
             force = force + _limit(qj, vj, joint.lower, joint.upper, spring, mine("limit_damping"))
         parts.append(force)
@@ -151,57 +151,34 @@ def joint_forces(model: Model, numbers: JointForceNumbers, q: Array, v: Array) -
     return total
 
 
-def _tendon_force(tendon: TendonNumbers, q: Array, v: Array, slow: float, spring: float, damper: float) -> Scalar:
+def _tendon_force(tendon: TendonParameters, q: Array, v: Array, slow: float, spring: float, damper: float) -> Scalar:
     """The force along a tendon's length. It is explicit: no integrator looks ahead for it."""
     length, speed = tendon.length(q), sum((c * v[at] for _, at, c in tendon.terms), 0.0)
     force = -tendon.damping * speed
     if tendon.stiffness:
         force = force - tendon.stiffness * tendon.stretch(length)
     if tendon.friction:
-        force = force - tendon.friction * clamped(vector(speed / slow), -1.0, 1.0)[0]
+        force = force - tendon.friction * clamp(vector(speed / slow), -1.0, 1.0)[0]
     if tendon.limited:
         bounds = (np.array([tendon.lower]), np.array([tendon.upper]), np.array([spring]), np.array([damper]))
         force = force + _limit(vector(length), vector(speed), *bounds)[0]
     return force
 
 
-def unlimited(model: Model, numbers: JointForceNumbers) -> Array:
-    """1 per velocity whose motor can do everything, else 0."""
-    most = [np.asarray(body.joint.effort_limit, float) for body in model.bodies]
-    return np.where(np.isfinite(np.concatenate(most)) & numbers.effort, 0.0, 1.0) if most else np.zeros(0)
+def within_effort(model: Model, parameters: JointForceParameters, tau: Array) -> Array:
+    """What the motors can do of `tau`, where effort limits count."""
+    return clamp_effort(model, tau) if parameters.effort else tau
 
 
-def within_effort(model: Model, numbers: JointForceNumbers, tau: Array) -> Array:
-    """What the motors can do of `tau`, where that counts."""
-    return cut_effort(model, tau) if numbers.effort else tau
-
-
-def cut_effort(model: Model, tau: Array) -> Array:
+def clamp_effort(model: Model, tau: Array) -> Array:
     """`tau` cut at the effort limits of joints."""
-    if not len(tau):
-        return tau
-    most = np.concatenate([np.asarray(body.joint.effort_limit, float) for body in model.bodies])
-    return clamped(tau, -most, most)
+    most = effort_limits(model)
+    return clamp(tau, -most, most)
 
 
-def with_implicit_forces(
-    model: Model, numbers: JointForceNumbers, dt: float, gains: tuple[Array, Array] | None = None
-) -> tuple[Model, JointForceNumbers]:
-    """The robot for which an explicit step is the step with damping and stiffness implicit.
-
-    M a = f - D (v + dt a) - K (q + dt (v + dt a) - rest): D and K belong to joints, as armature does, so the whole
-    effect is an armature of dt D + dt^2 K and a spring that looks ahead. Every method of dynamics serves.
-
-    gains  stiffness and damping that a controller adds
-    """
-    K, D = (x + np.array(y) for x, y in zip(gains or (0.0, 0.0), (numbers.stiffness, numbers.damping), strict=True))
-    added = dt * D + dt**2 * K
-    bodies = []
-    for body, at in zip(model.bodies, model.layout.v, strict=True):
-        armature = body.joint.armature + added[at]
-        armature.flags.writeable = False
-        bodies.append(replace(body, joint=replace(body.joint, armature=armature)))
-    return replace(model, bodies=tuple(bodies)), replace(numbers, ahead=dt)
+def effort_limits(model: Model) -> Array:
+    """(nv,), infinite where there is none."""
+    return np.concatenate([np.zeros(0), *(np.asarray(body.joint.effort_limit, float) for body in model.bodies)])
 
 
 def _limit(q: Array, v: Array, lower: Array, upper: Array, spring: Array, damper: Array) -> Array:
@@ -221,7 +198,7 @@ def _limit(q: Array, v: Array, lower: Array, upper: Array, spring: Array, damper
     return vector(*forces)
 
 
-def clamped(x: Array, low: Array | float, high: Array | float) -> Array:
+def clamp(x: Array, low: Array | float, high: Array | float) -> Array:
     """x cut to a range; infinite bounds leave no trace."""
     low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
     out = []

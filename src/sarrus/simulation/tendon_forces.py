@@ -22,7 +22,7 @@ from sarrus.spatial.choice import choose
 
 
 @dataclass(frozen=True)
-class TendonNumbers:
+class TendonParameters:
     """One tendon with all numbers; zero where there is nothing. Part of a kernel's key."""
 
     terms: tuple[tuple[int, int, float], ...]  # element of q, element of v, coefficient
@@ -60,13 +60,13 @@ class TendonNumbers:
         return choose(length, low, length - low, choose(high, length, length - high, 0.0))
 
 
-def tendons_of(model: Model) -> tuple[TendonNumbers, ...]:
+def tendons_of(model: Model) -> tuple[TendonParameters, ...]:
     """Those that have forces of their own."""
     found = (_numbers(model, tendon) for tendon in model.constraints if isinstance(tendon, Tendon))
     return tuple(numbers for numbers in found if numbers.acts)
 
 
-def _numbers(model: Model, tendon: Tendon) -> TendonNumbers:
+def _numbers(model: Model, tendon: Tendon) -> TendonParameters:
     has = dict(tendon.properties)
     terms = []
     for name, coefficient in tendon.coefficients:
@@ -74,7 +74,7 @@ def _numbers(model: Model, tendon: Tendon) -> TendonNumbers:
         terms.append((model.layout.q[joint].start, model.layout.v[joint].start, float(coefficient)))
     low, high = has.get("range", (-np.inf, np.inf)) if has.get("limited") else (-np.inf, np.inf)
     slack = tuple(float(x) for x in np.broadcast_to(has.get("lengthspring", 0.0), 2))
-    return TendonNumbers(
+    return TendonParameters(
         tuple(terms), float(has.get("stiffness", 0.0)), (slack[0], slack[1]), float(has.get("damping", 0.0)),
         float(has.get("frictionloss", 0.0)), float(low), float(high),
     )  # fmt: skip
