@@ -12,7 +12,7 @@ from sarrus.model.arguments import as_numbers, as_type
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration, neutral
 from sarrus.simulation.actuation import actuated, needs_actuators
-from sarrus.simulation.controllers import AbstractController, PythonController, Sum
+from sarrus.simulation.controllers import AbstractController, PythonController
 from sarrus.spatial.arrays import Array
 
 _VALID = {
@@ -63,7 +63,7 @@ class StepInput:
 class Actions(NamedTuple):
     """Everything that acts from outside."""
 
-    controller: AbstractController | None  # compiled into the step
+    controllers: tuple[AbstractController, ...]  # compiled into the step
     inputs: dict[str, StepInput]  # of the step
     functions: dict[str, PythonController]  # asked at every step for tau or controls
 
@@ -83,13 +83,11 @@ def as_actions(model: Model, controller: Any, tau: Any, controls: Any, batch: in
             functions["controls"] = check_function("controls", controls)
             controls = np.zeros(model.nu)
         compiled.append(actuated(model, controls))
-    together = compiled[0] if len(compiled) == 1 else Sum(tuple(compiled)) if compiled else None
-    arrays = {} if tau is None else {"tau": (tau, model.nv)}
-    if together is not None:
-        shapes = together.input_shapes(model)
-        arrays |= {name: (x, shapes[name][0]) for name, x in together.input_values(model).items()}
-    inputs = {name: as_step_input(name, x, size, batch, steps) for name, (x, size) in arrays.items()}
-    return Actions(together, inputs, functions)
+    arrays: dict[str, tuple[int, Any]] = {} if tau is None else {"tau": (model.nv, tau)}
+    for one in compiled:
+        arrays |= one.inputs(model)
+    inputs = {name: as_step_input(name, x, size, batch, steps) for name, (size, x) in arrays.items()}
+    return Actions(tuple(compiled), inputs, functions)
 
 
 def check_function(argument: str, given: Any) -> PythonController:

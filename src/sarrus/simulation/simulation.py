@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ from sarrus.errors import StateError, UnsupportedError, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.registry.table import find
-from sarrus.simulation.adaptive import AdaptiveKernels, AdaptiveStepper
+from sarrus.simulation.adaptive_stepper import AdaptiveStepper
 from sarrus.simulation.controllers import AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
-from sarrus.simulation.joint_forces import NONE, JointForceParameters, JointForces, joint_force_parameters
+from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters
 from sarrus.simulation.stabilization import check_closed, projection_interval, with_stabilization
 from sarrus.simulation.step import StepSettings
 from sarrus.simulation.step_kernels import Carry, StepKernels
@@ -133,7 +133,12 @@ class Simulation:
         Ctrl-C ends it early: the trajectory has what was computed (`settings["interrupted"]`). A state that diverges
         keeps its last finite values and does not disturb the others of a batch: see `status`.
         """
-        steps = self._steps(duration) if steps is None else whole_number("steps", steps, least=0)
+        if steps is None:
+            count = positive_number("duration", duration, least=0.0) / self.dt
+            if not count < 2.0**53:
+                raise StateError(f"duration is {duration!r} and dt {self.dt!r}: these are {count:g} steps")
+            steps = round(count)
+        steps = whole_number("steps", steps, least=0)
         q, v, single = initial_state(self.stepped_model, q0, v0)
         check_closed(self.stepped_model, q, v, self._project_every)
         stepper = self._stepper(tau, controls, len(q), steps, single)
@@ -145,7 +150,7 @@ class Simulation:
         names = tuple(dict.fromkeys(["q", "v", *self.record]))
         threads = stepper.kernels.step.threads_for(len(q) * steps, self.threads)
         whole = StepRange(len(q), 0, steps, steps, self.record_every, names, threads, progress)
-        return TimeLoop(self.stepped_model, self.dt, single, whole, stepper, settings).run(q, v, save, resume)
+        return TimeLoop(self.stepped_model, whole, stepper, settings).run(q, v, save, resume)
 
     def rollout(self, q0: Any, v0: Any = None, tau: Any = None, *, steps: int | None = None, **more: Any) -> Trajectory:
         """`run`, with its arguments, for as many steps as `tau` or `controls` have if `steps` does not say."""
@@ -196,46 +201,35 @@ class Simulation:
         return projection_interval(self.stepped_model, self.project_every)
 
     @cached_property
-    def _joint_forces(self) -> JointForceParameters:
+    def _step_settings(self) -> StepSettings:
+        """Those of a step without controllers."""
+        usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
+        options = tuple(sorted((usual | (self.options or {})).items()))
         which = self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
-        return joint_force_parameters(self.stepped_model, which if self.joint_forces else NONE, self.dt)
+        parameters = joint_force_parameters(self.stepped_model, which if self.joint_forces else NONE, self.dt)
+        accuracy = float(self.accuracy) if self.integrator == "adaptive" else 0.0
+        return StepSettings(self._method, options, self.integrator, float(self.dt), parameters, (), accuracy)
 
     @cached_property
-    def _kernels(self) -> dict[tuple[bool, str], StepKernels]:
-        """Compiled steps, by whether they take tau and by the controller that is compiled in."""
+    def _kernels(self) -> dict[tuple[bool, tuple[AbstractController, ...]], StepKernels]:
+        """Compiled steps, by whether they take tau and by the controllers that are compiled in."""
         return {}
-
-    def _steps(self, duration: float) -> int:
-        steps = positive_number("duration", duration, least=0.0) / self.dt
-        if not steps < 2.0**53:
-            raise StateError(f"duration is {duration!r} and dt {self.dt!r}: these are {steps:g} steps")
-        return round(steps)
 
     def _stepper(
         self, tau: Any, controls: Any, batch: int, steps: int, single: bool, one_step: bool = False
     ) -> AbstractStepper:
         """The way through time that fits the integrator and what acts; for one step a program is not worth it."""
         actions = as_actions(self.stepped_model, self.controller, tau, controls, batch, steps)
-        if self.integrator == "adaptive" and actions.functions:
+        is_adaptive = self.integrator == "adaptive"
+        if is_adaptive and actions.functions:
             raise UnsupportedError(
                 "the adaptive integrator chooses its times in native code: it takes compiled controllers (sarrus.pd, "
                 "sarrus.controller), tau or controls, not a Python function"
             )
-        kernels = self._compiled("tau" in actions.inputs, actions.controller)
-        if isinstance(kernels, AdaptiveKernels):
-            return AdaptiveStepper(kernels, actions, single)
-        return (PythonStepper if actions.functions or one_step else NativeStepper)(kernels, actions, single)
-
-    def _compiled(self, with_tau: bool, controller: AbstractController | None) -> StepKernels:
-        key = with_tau, repr(controller)
+        key = "tau" in actions.inputs, actions.controllers
         if key not in self._kernels:
-            is_adaptive = self.integrator == "adaptive"
-            usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
-            options = tuple(sorted((usual | (self.options or {})).items()))
-            accuracy = float(self.accuracy) if is_adaptive else 0.0
-            settings = StepSettings(
-                self._method, options, self.integrator, float(self.dt), self._joint_forces, controller, accuracy
-            )
-            kind = AdaptiveKernels if is_adaptive else StepKernels
-            self._kernels[key] = kind(self.stepped_model, settings, with_tau, self._project_every)
-        return self._kernels[key]
+            settings = replace(self._step_settings, controllers=actions.controllers)
+            self._kernels[key] = StepKernels(self.stepped_model, settings, key[0], self._project_every)
+        in_python = actions.functions or one_step
+        kind = AdaptiveStepper if is_adaptive else PythonStepper if in_python else NativeStepper
+        return kind(self._kernels[key], actions, single)

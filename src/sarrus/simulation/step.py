@@ -36,7 +36,7 @@ class StepSettings:
     integrator: str
     dt: float
     joint_forces: JointForceParameters
-    controller: AbstractController | None = None
+    controllers: tuple[AbstractController, ...] = ()
     accuracy: float = 0.0  # of the adaptive integrator
 
 
@@ -88,13 +88,16 @@ def step_algorithm(
     scalars: tuple[str, ...] = (),
 ) -> registry.Algorithm:
     """A step function as an entry like those of the registry, which `compile` takes; `scalars`: more of its inputs."""
-    controller = settings.controller
-    scalars = ("alive", "worst_status", *scalars, *(("step",) if controller and controller.uses_time else ()))
-    arrays = ["q", "v", *(("tau",) if with_tau else ())]
+    shapes: dict[str, tuple[int, ...] | None] = {"q": None, "v": None, "alive": (), "worst_status": ()}
+    shapes |= dict.fromkeys(scalars, ())
+    if any(controller.uses_time for controller in settings.controllers):
+        shapes["step"] = ()
+    if with_tau:
+        shapes["tau"] = None
     if warm_starts(settings.method) and model.n_rows:
-        arrays.append("forces0")
-    shapes: dict[str, tuple[int, ...] | None] = dict.fromkeys(arrays) | dict.fromkeys(scalars, ())
-    shapes |= controller.input_shapes(model) if controller else {}
+        shapes["forces0"] = None
+    for controller in settings.controllers:
+        shapes |= {name: (size,) for name, (size, _) in controller.inputs(model).items()}
     return kernel_algorithm(function, shapes, ("settings",), "constrained dynamics")
 
 
@@ -115,8 +118,8 @@ def acceleration_of(
 
     def acceleration(q: Array, v: Array, c: float, forces: Array | None) -> Dynamics:
         tau = inputs.get("tau", np.zeros(model.nv))
-        if settings.controller is not None:
-            tau = tau + settings.controller.torque(model, q, v, time(c), inputs)
+        for controller in settings.controllers:
+            tau = tau + controller.torque(model, q, v, time(c), inputs)
         tau = within_effort(model, parameters, tau)
         warm = {"forces0": forces} if forces is not None and warm_starts(entry.name) else {}
         result = entry.function(

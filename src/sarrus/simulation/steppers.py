@@ -68,7 +68,8 @@ class AbstractStepper(ABC):
     progress_every = 1  # of the times when `progress` could be called
 
     def __init__(self, kernels: StepKernels, actions: Actions, single: bool) -> None:
-        self.kernels, self.inputs, self.functions, self.single = kernels, *actions[1:], single
+        self.kernels, self.single = kernels, single
+        self.inputs, self.functions = actions.inputs, actions.functions
 
     def begin(self, q: Array, v: Array, step: int) -> Carry:
         """What states (B, n) carry before this step."""
@@ -167,12 +168,12 @@ class NativeStepper(AbstractStepper):
         if "status" in rows:  # the worst since the row before
             each.append(Gather(0, "worst_status", np.zeros(()), per_state=False, every=span.every))
         if projection is None:
-            return Program((kernels.step.native,), before, each, after)
+            return Program((kernels.stepped.native,), before, each, after)
         when: dict[str, Any] = {"every": kernels.project_every, "phase": kernels.project_every - 1}
         each += [Copy((0, name), (1, name), from_input=True, **when) for name in projection.input_names]
         each.append(Run(1, **when))
         each += [Copy((1, name), (0, name), **when) for name in projection.output_names]
-        return Program((kernels.step.native, projection.native), before, each, after)
+        return Program((kernels.stepped.native, projection.native), before, each, after)
 
 
 class PythonStepper(AbstractStepper):

@@ -32,8 +32,6 @@ class TimeLoop:
     """A stepper through all of its time."""
 
     model: Model
-    dt: float
-    single: bool
     whole: StepRange
     stepper: AbstractStepper
     settings: dict[str, Any]
@@ -56,7 +54,7 @@ class TimeLoop:
             recorder = Recorder.resume(directory, self.model)
             last = recorder.final
             if last is not None:
-                first = round(last.time / self.dt)
+                first = round(last.time / self.stepper.kernels.dt)
                 q, v = (np.reshape(x, (len(q), -1)) for x in (last.q, last.v))
         else:
             recorder = Recorder(directory, self.model, settings=self.settings | {"interrupted": False})
@@ -85,6 +83,6 @@ class TimeLoop:
         for name in ("accepted", "rejected"):
             if name in carry:
                 counts = carry[name].astype(int)
-                settings[name] = int(counts[0]) if self.single else counts.tolist()
-        recorded = {name: array[0] if self.single else array for name, array in rows.items()}
-        return Trajectory(self.model, steps * self.dt, settings=settings, **recorded)
+                settings[name] = int(counts[0]) if self.stepper.single else counts.tolist()
+        recorded = {name: array[0] if self.stepper.single else array for name, array in rows.items()}
+        return Trajectory(self.model, steps * self.stepper.kernels.dt, settings=settings, **recorded)
