@@ -24,7 +24,7 @@ import yaml
 import sarrus
 from benchmarks.robots import shared_directory
 from sarrus.model.state import outside_limits, starting_configuration
-from sarrus.simulation.projection import CLOSED, Projector, of_positions
+from sarrus.simulation.projection import CLOSED, Projector, with_position_constraints
 from sarrus.simulation.random_states import closed_within_limits, seeds
 
 ZOO: dict[str, Callable[[], sarrus.Model]] = {
@@ -100,7 +100,7 @@ def freedoms(model: sarrus.Model, q: np.ndarray) -> dict[str, slice]:
 
 def row(name: str, model: sarrus.Model, count: int) -> str:
     rng = np.random.default_rng(0)
-    close = Projector(of_positions(model))
+    close = Projector(with_position_constraints(model))
     start = seeds(model, rng, count)
     close(start[:4])  # compile
     began = time.perf_counter()

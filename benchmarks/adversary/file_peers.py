@@ -17,7 +17,7 @@ from sarrus.importers.numbers import plain_numbers
 from sarrus.importers.pinocchio_state import to_pinocchio_configuration
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
-from sarrus.simulation.joint_forces import JointForces, joint_forces, numbers_of
+from sarrus.simulation.joint_forces import JointForces, joint_force_parameters, joint_forces
 from sarrus.simulation.trajectory import Trajectory
 
 TOLERANCE = 1e-7
@@ -85,7 +85,7 @@ def compare_mjcf(model: Model, text: str, rng: np.random.Generator) -> str:
         "bias": (T.T @ rnea(model, q, v, drift), data.qfrc_bias.copy()),
     }
     try:
-        numbers = numbers_of(model, JointForces(friction=False, limits=False, effort=False), 1e-3)
+        numbers = joint_force_parameters(model, JointForces(friction=False, limits=False, effort=False), 1e-3)
         pairs["passive"] = (T.T @ joint_forces(model, numbers, q, v), data.qfrc_passive.copy())
     except UnsupportedError:
         pass  # a spring on a free joint: refused in words where it would act

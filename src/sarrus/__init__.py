@@ -93,6 +93,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.simulation.random_states import random_state
     from sarrus.simulation.recording import Recorder
     from sarrus.simulation.simulate import rollout, simulate
+    from sarrus.simulation.simulation import Simulation
     from sarrus.simulation.trajectory import Trajectory
     from sarrus.viewer import view
 
@@ -161,6 +162,7 @@ __all__ = [
     "ModelBuilder",
     "OpCount",
     "Recorder",
+    "Simulation",
     "Status",
     "Tendon",
     "Trajectory",
@@ -249,6 +251,7 @@ _LATER = {
     "simulation.random_states": ("random_state",),
     "simulation.recording": ("Recorder",),
     "simulation.simulate": ("rollout", "simulate"),
+    "simulation.simulation": ("Simulation",),
     "simulation.trajectory": ("Trajectory",),
     "viewer": ("view",),
 }

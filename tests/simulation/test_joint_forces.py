@@ -7,7 +7,7 @@ import pytest
 
 import sarrus
 from sarrus.errors import UnsupportedError
-from sarrus.simulation.joint_forces import JointForces, joint_forces, numbers_of
+from sarrus.simulation.joint_forces import JointForces, joint_force_parameters, joint_forces
 from tests.simulation.mechanisms_in_motion import with_joints
 
 
@@ -75,7 +75,7 @@ class TestLimits:
 
     def test_a_limit_never_pulls(self):
         model = wheel(lower=-0.1, upper=0.1)
-        numbers = numbers_of(model, JointForces(), 1e-3)
+        numbers = joint_force_parameters(model, JointForces(), 1e-3)
         for q, v, sign in (
             (0.11, 0.0, -1),
             (0.11, 1.0, -1),

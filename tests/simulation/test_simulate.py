@@ -184,7 +184,7 @@ class TestStreaming:
 
     @pytest.fixture
     def short_stretches(self, monkeypatch):
-        monkeypatch.setattr("sarrus.simulation.course._STRETCH_BYTES", 20_000.0)
+        monkeypatch.setattr("sarrus.simulation.time_loop._SEGMENT_BYTES", 20_000.0)
 
     @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "adaptive"])
     @pytest.mark.parametrize("every", [1, 7])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.simulation.joint_forces import JointForces, joint_forces, numbers_of
+from sarrus.simulation.joint_forces import JointForces, joint_force_parameters, joint_forces
 
 INERTIAL = '<inertial pos="0.1 0.02 -0.1" mass="1.5" diaginertia="0.3 0.4 0.5"/>'
 
@@ -28,7 +28,7 @@ def test_springs_and_dampers_are_mujocos(tendon):
     text = pulled(tendon)
     peer, model = mujoco.MjModel.from_xml_string(text), sarrus.load(text)
     data = mujoco.MjData(peer)
-    numbers = numbers_of(model, JointForces(), 1e-3)
+    numbers = joint_force_parameters(model, JointForces(), 1e-3)
     rng = np.random.default_rng(0)
     for _ in range(20):
         data.qpos[:], data.qvel[:] = rng.normal(size=2), rng.normal(size=2)
@@ -62,12 +62,12 @@ def test_the_armature_of_a_tendon_is_lost_and_said():
 def test_what_a_file_disables_does_not_act(flag):
     tendon = 'stiffness="500" damping="3" frictionloss="2" range="-1 0.1"'
     disabled = sarrus.load(pulled(tendon, f'<flag {flag}="disable"/>'))
-    (numbers, *_) = (t for t, *_ in numbers_of(disabled, JointForces(), 1e-3).tendons)
+    numbers = joint_force_parameters(disabled, JointForces(), 1e-3).tendons
     acts = {
-        "spring": numbers.stiffness,
-        "damper": numbers.damping,
-        "frictionloss": numbers.friction,
-        "limit": numbers.limited,
+        "spring": any(numbers.stiffness),
+        "damper": any(numbers.damping),
+        "frictionloss": any(numbers.friction),
+        "limit": np.isfinite([numbers.lower, numbers.upper]).any(),
     }
     off = {"frictionloss", "limit"} if flag == "constraint" else {flag}
     assert {name for name, value in acts.items() if not value} == off

@@ -13,14 +13,14 @@ import sarrus
 from sarrus import zoo
 from sarrus.errors import StateError
 from sarrus.simulation.trajectory import Trajectory
-from sarrus.simulation.trajectory_files import about
+from sarrus.simulation.trajectory_files import metadata
 
 MODEL = zoo.chain(2)
 
 
 def members(**changed):
     """The arrays of a good file, some of them replaced; None: left out."""
-    said = np.array(json.dumps(about(MODEL, {"dt": 0.1})))
+    said = np.array(json.dumps(metadata(MODEL, {"dt": 0.1})))
     good = {"about": said, "time": np.arange(3.0), "q": np.zeros((3, 2)), "v": np.zeros((3, 2))}
     return {name: x for name, x in (good | changed).items() if x is not None}
 
@@ -50,7 +50,7 @@ def test_a_good_file_is_read(tmp_path):
         ({"about": np.array("{")}, "JSONDecodeError"),
         ({"about": np.array("[1]")}, "says nothing about a model"),
         ({"about": np.array('{"format": 1}')}, "'model' is None"),
-        ({"about": np.array(json.dumps(about(MODEL, {}) | {"settings": 3}))}, "'settings' is 3"),
+        ({"about": np.array(json.dumps(metadata(MODEL, {}) | {"settings": 3}))}, "'settings' is 3"),
         ({"about": np.zeros(3)}, "expected text"),
         ({"q": np.zeros((3, 5))}, "expected shape"),
         ({"q": np.array([["a", "b"]] * 3)}, "expected numbers"),

@@ -29,7 +29,7 @@ from sarrus.model.state import (
     starting_configuration,
 )
 from sarrus.model.tree import tree_of
-from sarrus.simulation.projection import Projector, of_positions
+from sarrus.simulation.projection import Projector, with_position_constraints
 from sarrus.simulation.random_states import closed_within_limits
 from sarrus.spatial.arrays import Array
 
@@ -102,7 +102,7 @@ def project(model: Model, q: Array) -> Projection:
     """A configuration near q at which all constraints hold, within the joints' limits if there is one."""
     rng = np.random.default_rng(0)
     aside = integrate(model, q, 0.1 * rng.normal(size=model.nv))  # where q is singular, nothing pulls
-    close = Projector(of_positions(model))
+    close = Projector(with_position_constraints(model))
     best = Projection(q, largest(closure_errors(model, q)))
     for start in (q, aside):
         (found,), (error,) = closed_within_limits(close, start[None])

@@ -10,9 +10,8 @@ import numpy as np
 from sarrus.errors import AssemblyError, StateError, UnsupportedError, unknown_name
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, difference, limits, outside_limits, starting_configuration
-from sarrus.simulation.projection import CLOSED, Projector, of_positions
+from sarrus.simulation.projection import CLOSED, Projector, most_violated_constraint, with_position_constraints
 from sarrus.simulation.random_states import closed_within_limits, seeds
-from sarrus.simulation.worst import worst_constraint
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
 
@@ -57,7 +56,7 @@ def assemble(
     """
     if not model.is_numeric:
         raise UnsupportedError("assemble: the model has symbols in it; give them numbers first")
-    closing = of_positions(model)
+    closing = with_position_constraints(model)
     reference = starting_configuration(model) if near is None else check_configuration(model, near)
     wanted, single = _wanted(model, known or {}, reference)
     count = len(wanted)
@@ -195,5 +194,5 @@ def _impossible(model: Model, known: Mapping[str, Any], q: Array, error: Array, 
     which = "" if len(q) == 1 else f" for {int(np.sum(status == Status.NO_ASSEMBLY))} of {len(q)} (first: number {k})"
     return AssemblyError(
         f"assemble: {model.name!r} cannot be assembled{which}{' with ' + where if where else ''}: the smallest error "
-        f"found is {error[k]:.3g}, in constraint {worst_constraint(model, q[k])!r}"
+        f"found is {error[k]:.3g}, in constraint {most_violated_constraint(model, q[k])!r}"
     )

@@ -2,8 +2,8 @@
 
 Actuators under controls are such a controller, too (`actuation.py`).
 
-A compiled controller says which arrays it takes (`ports`), what torque it gives, and which numbers fill the arrays
-(`arrays`): gains are constants of the kernel, targets are inputs, so that new targets need no new kernel.
+A compiled controller says which arrays it takes and what torque it gives. Gains are constants of the kernel, targets
+are inputs: new targets need no new kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.tape.casadi_import import evaluate
+from sarrus.codegen.tape import casadi_import
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.model import Model
 from sarrus.simulation.manifold import difference_to, joints_of
@@ -25,26 +25,27 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 PythonController = Callable[[float, Array, Array], Any]  # (t, q, v) -> tau, or controls
 
 
+@dataclass(frozen=True)
 class AbstractController(ABC):
     """A controller that is compiled into the step. Its `repr` is part of the kernel's name: it tells all constants."""
 
-    uses_time = False
+    lookahead: tuple[float, ...] = field(default=(), kw_only=True)  # seconds, per velocity
 
-    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
-        """Inputs of the kernel, by name."""
-        return {}
+    @property
+    def uses_time(self) -> bool:
+        return False
 
-    def arrays(self, model: Model) -> dict[str, Array]:
-        """Their values: (n,), (T, n) or (B, T, n)."""
+    def inputs(self, model: Model) -> dict[str, tuple[int, Any]]:
+        """Inputs of the kernel by name: their size n, and their values (n,), (T, n) or (B, T, n)."""
         return {}
 
     def gains(self, model: Model) -> tuple[Array, Array]:
         """Stiffness and damping per velocity, which implicit integration treats like those of joints."""
         return np.zeros(model.nv), np.zeros(model.nv)
 
-    def looking_ahead(self, time: Array) -> AbstractController:
+    def with_lookahead(self, time: Array) -> AbstractController:
         """The same controller on positions as they will be, per velocity so much later (implicit integration)."""
-        return self
+        return replace(self, lookahead=tuple(time.tolist()))
 
     @abstractmethod
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
@@ -60,36 +61,27 @@ class PD(AbstractController):
 
     kp: Gains
     kd: Gains
-    q_target: Any = field(default=None, repr=False, compare=False)
-    v_target: Any = field(default=None, repr=False, compare=False)
-    feedforward: Any = field(default=None, repr=False, compare=False)
-    given: tuple[str, ...] = ()  # which of the optional arrays there are
-    ahead: tuple[float, ...] = ()  # seconds, per velocity
+    targets: dict[str, Any] = field(repr=False, compare=False)  # q_target, v_target, feedforward
+    given: tuple[str, ...]  # which of them there are
 
-    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
-        return {name: (model.nq,) if name == "q_target" else (model.nv,) for name in ("q_target", *self.given)}
-
-    def arrays(self, model: Model) -> dict[str, Array]:
-        return {name: np.asarray(getattr(self, name), float) for name in self.ports(model)}
+    def inputs(self, model: Model) -> dict[str, tuple[int, Any]]:
+        return {name: (model.nq if name == "q_target" else model.nv, self.targets[name]) for name in self.given}
 
     def gains(self, model: Model) -> tuple[Array, Array]:
         return _per_velocity("kp", self.kp, model), _per_velocity("kd", self.kd, model)
 
-    def looking_ahead(self, time: Array) -> PD:
-        return replace(self, ahead=tuple(time.tolist()))
-
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
         kp, kd = self.gains(model)
-        ahead = np.array(self.ahead or np.zeros(model.nv))
-        parts = []
+        lookahead = np.array(self.lookahead or np.zeros(model.nv))
+        parts = [np.zeros(0)]
         for joint, of_q, of_v in joints_of(model):
             wanted = inputs["v_target"][of_v] if "v_target" in inputs else np.zeros(joint.type.nv)
             tau = kd[of_v] * (wanted - v[of_v])
             if kp[of_v].any():
                 way = difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
-                tau = tau + kp[of_v] * (way - ahead[of_v] * v[of_v])
+                tau = tau + kp[of_v] * (way - lookahead[of_v] * v[of_v])
             parts.append(tau)
-        tau = np.concatenate(parts) if parts else np.zeros(0)
+        tau = np.concatenate(parts)
         return tau + inputs["feedforward"] if "feedforward" in inputs else tau
 
 
@@ -101,8 +93,9 @@ def pd(kp: Any, kd: Any, q_target: Any, v_target: Any = None, feedforward: Any =
                  rotations.
     v_target, feedforward  likewise with nv
     """
-    given = tuple(n for n, x in (("v_target", v_target), ("feedforward", feedforward)) if x is not None)
-    return PD(_gains("kp", kp), _gains("kd", kd), q_target, v_target, feedforward, given)
+    targets = {"q_target": q_target, "v_target": v_target, "feedforward": feedforward}
+    given = tuple(name for name, x in targets.items() if x is not None or name == "q_target")
+    return PD(_gains("kp", kp), _gains("kd", kd), targets, given)
 
 
 def _gains(name: str, value: Any) -> Gains:
@@ -133,12 +126,15 @@ class CasadiController(AbstractController):
 
     digest: str
     function: Any = field(repr=False, compare=False)
-    uses_time: bool = False
+
+    @property
+    def uses_time(self) -> bool:
+        return self.function.n_in() == 3
 
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
-        return self.says(model, q, v, t, ("tau", model.nv))
+        return self.evaluate(model, q, v, t, ("tau", model.nv))
 
-    def says(self, model: Model, q: Array, v: Array, t: Scalar, wanted: tuple[str, int]) -> Array:
+    def evaluate(self, model: Model, q: Array, v: Array, t: Scalar, wanted: tuple[str, int]) -> Array:
         """The function's value, which has this name and size."""
         f, (name, size) = self.function, wanted
         sizes = [model.nq, model.nv, 1][: f.n_in()]
@@ -149,7 +145,7 @@ class CasadiController(AbstractController):
                 f"numbers; for {model.name!r} it must take q ({model.nq}), v ({model.nv}) and perhaps t (1), and give "
                 f"{name} ({size})"
             )
-        return evaluate(f, [q, v, vector(t)][: f.n_in()])[0]
+        return casadi_import.evaluate(f, [q, v, vector(t)][: f.n_in()])[0]
 
 
 def controller(function: Any) -> CasadiController:
@@ -161,32 +157,4 @@ def controller(function: Any) -> CasadiController:
     if not hasattr(function, "n_instructions") or function.n_in() not in (2, 3):
         raise UnsupportedError(f"a controller is a casadi.Function of (q, v) or (q, v, t), got {function!r}")
     digest = hashlib.sha256(function.serialize().encode()).hexdigest()
-    return CasadiController(digest, function, function.n_in() == 3)
-
-
-@dataclass(frozen=True)
-class Sum(AbstractController):
-    """Controllers that act together."""
-
-    parts: tuple[AbstractController, ...]
-
-    @property
-    def uses_time(self) -> bool:  # type: ignore[override]
-        return any(part.uses_time for part in self.parts)
-
-    def ports(self, model: Model) -> dict[str, tuple[int, ...]]:
-        return {name: shape for part in self.parts for name, shape in part.ports(model).items()}
-
-    def arrays(self, model: Model) -> dict[str, Array]:
-        return {name: array for part in self.parts for name, array in part.arrays(model).items()}
-
-    def gains(self, model: Model) -> tuple[Array, Array]:
-        kp, kd = zip(*(part.gains(model) for part in self.parts), strict=True)
-        return np.sum(kp, axis=0), np.sum(kd, axis=0)
-
-    def looking_ahead(self, time: Array) -> Sum:
-        return replace(self, parts=tuple(part.looking_ahead(time) for part in self.parts))
-
-    def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
-        first, *others = (part.torque(model, q, v, t, inputs) for part in self.parts)
-        return sum(others, first)
+    return CasadiController(digest, function)

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -50,30 +49,17 @@ class Step(NamedTuple):
 Acceleration = Callable[[Array, Array, float, Array | None], Dynamics]
 
 
-@dataclass(frozen=True)
-class Tableau:
-    """An explicit Runge-Kutta method (Butcher's letters); `b_star`: the embedded method that estimates the error."""
-
-    A: tuple[tuple[float, ...], ...]
-    b: tuple[float, ...]
-    c: tuple[float, ...]
-    b_star: tuple[float, ...] | None = None
-
-
-DORMAND_PRINCE = Tableau(
-    A=(
-        (),
-        (1 / 5,),
-        (3 / 40, 9 / 40),
-        (44 / 45, -56 / 15, 32 / 9),
-        (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
-        (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
-        (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
-    ),
-    b=(35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0),
-    c=(0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1),
-    b_star=(5179 / 57600, 0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40),
+# Dormand and Prince's method, in Butcher's letters: stages after the first, and the embedded method of order 4.
+_A = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),  # which is b: the last stage is at the result
 )
+_C = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1)
+_B_STAR = (5179 / 57600, 0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40)
 
 
 def semi_implicit_euler(
@@ -85,44 +71,25 @@ def semi_implicit_euler(
     return Step(moved(model, q, dt * following), following, start)
 
 
-def runge_kutta(
-    tableau: Tableau,
-    model: Model,
-    acceleration: Acceleration,
-    q: Array,
-    v: Array,
-    dt: Scalar,
-    forces: Array | None,
+def dormand_prince(
+    model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar, forces: Array | None
 ) -> Step:
     """An explicit method on (u, v), u being the tangent from q: every stage moves from q along its own tangent."""
-    rates: list[tuple[Array, Array]] = []
-    start = last = None
-    for row, c in zip(tableau.A, tableau.c, strict=True):
-        u, w = _sum(row, rates, dt, np.zeros(model.nv)), v
-        if rates:
-            w = v + _sum(row, rates, dt, np.zeros(model.nv), 1)
-        last = acceleration(moved(model, q, u) if rates else q, w, c, forces if last is None else last.forces)
-        start = last if start is None else start
-        rates.append((tangent_rate(model, u, w) if len(rates) else w, last.qdd))
-    assert start is not None
-    zero = np.zeros(model.nv)
-    du, dv = _sum(tableau.b, rates, dt, zero), _sum(tableau.b, rates, dt, zero, 1)
-    error = None
-    if tableau.b_star is not None:
-        e = tuple(x - y for x, y in zip(tableau.b, tableau.b_star, strict=True))
-        error = _sum(e, rates, dt, zero), _sum(e, rates, dt, zero, 1)
-    return Step(moved(model, q, du), v + dv, start, error)
+    start = last = acceleration(q, v, 0.0, forces)
+    at, w = q, v
+    u_rates, v_rates = [v], [start.qdd]
+    for row, c in zip(_A, _C, strict=True):
+        u, w = dt * _weighted(row, u_rates), v + dt * _weighted(row, v_rates)
+        at = moved(model, q, u)
+        last = acceleration(at, w, c, last.forces)
+        u_rates.append(tangent_rate(model, u, w))
+        v_rates.append(last.qdd)
+    e = tuple(x - y for x, y in zip((*_A[-1], 0.0), _B_STAR, strict=True))
+    return Step(at, w, start, (dt * _weighted(e, u_rates), dt * _weighted(e, v_rates)))
 
 
-def _sum(
-    weights: tuple[float, ...], rates: list[tuple[Array, Array]], dt: Scalar, zero: Array, which: int = 0
-) -> Array:
-    """dt times the weighted sum of rates (of u: 0, of v: 1)."""
-    total = zero
-    for weight, rate in zip(weights, rates, strict=True):
-        if weight:
-            total = total + weight * rate[which]
-    return dt * total
+def _weighted(weights: tuple[float, ...], rates: list[Array]) -> Array:
+    return sum((weight * rate for weight, rate in zip(weights, rates, strict=True) if weight), np.zeros(len(rates[0])))
 
 
 def rk4(model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar, forces: Array | None) -> Step:
@@ -148,6 +115,6 @@ def rk4(model: Model, acceleration: Acceleration, q: Array, v: Array, dt: Scalar
     return Step(moved(model, q, u), velocity_of_rate(model, u, w), start)
 
 
-# `implicit` is the first with other dynamics: `joint_forces.with_implicit_forces`.
+# `implicit` is the first with other dynamics: `step_kernels.implicit_step`.
 FIXED_STEP = {"semi_implicit_euler": semi_implicit_euler, "implicit": semi_implicit_euler, "rk4": rk4}
 INTEGRATORS = (*FIXED_STEP, "adaptive")

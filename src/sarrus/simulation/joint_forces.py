@@ -5,16 +5,17 @@
 - dry friction: -friction clamp(v / s, -1, 1): Coulomb's, with a slope instead of a jump below the speed s. Default s:
   so large that one step cannot turn the velocity around, 2 dt friction / inertia, and at least 1e-3.
 - limits: beyond a limit a spring and damper pushes back (never pulls). Default: critically damped with the time
-  constant `limit_time` (5 steps) for the inertia that the joint feels, which is stable and as stiff as dt allows.
+  constant `limit_time` (5 steps) for the effective inertia of the joint, which is stable and as stiff as dt allows.
 - efforts: what motors are asked for is cut at the joint's `effort_limit`.
 
-The inertia that a joint feels is 1 / (M^-1)_kk of the tree, the smallest of a few configurations. Fixed tendons have
+The effective inertia of a joint is 1 / (M^-1)_kk of the tree, the smallest of a few configurations. Fixed tendons have
 the same forces along their lengths (`tendon_forces`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from sarrus.model.model import Model
 from sarrus.model.state import neutral, random_state
 from sarrus.registry.table import find
 from sarrus.simulation.manifold import difference_to, joints_of
-from sarrus.simulation.tendon_forces import TendonNumbers, tendons_of
+from sarrus.simulation.tendon_forces import tendons_of
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 
@@ -53,68 +54,89 @@ NONE = JointForces(damping=False, stiffness=False, friction=False, limits=False,
 
 
 @dataclass(frozen=True)
-class JointForceNumbers:
-    """The same with all numbers, one per velocity; zero where there is nothing. Part of a kernel's key."""
+class PassiveParameters:
+    """Numbers of the forces along some coordinates, one each; zero, or no limit, where there is nothing."""
 
     damping: tuple[float, ...]
     stiffness: tuple[float, ...]
     friction: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
     friction_speed: tuple[float, ...]
     limit_stiffness: tuple[float, ...]
     limit_damping: tuple[float, ...]
+
+    def forces(self, pull: Array, x: Array, v: Array) -> Array:
+        """Along coordinates x with velocities v; pull: the way to where springs rest."""
+        given = (self.damping, self.stiffness, self.friction, self.friction_speed)
+        damping, stiffness, friction, speed = (np.array(numbers) for numbers in given)
+        force = -damping * v + stiffness * pull - friction * clamp(v / speed, -1.0, 1.0)
+        limits = zip(self.lower, self.upper, self.limit_stiffness, self.limit_damping, x, v, strict=True)
+        return force + vector(*(_limit_force(*numbers) for numbers in limits))
+
+
+def _limit_force(lower: float, upper: float, spring: float, damper: float, x: Scalar, v: Scalar) -> Scalar:
+    """Beyond a limit: a spring and a damper that push back and do not pull."""
+    force: Scalar = 0.0
+    if np.isfinite(lower):
+        depth = lower - x
+        push = spring * depth - damper * v
+        force = force + choose(0.0, depth, choose(0.0, push, push, 0.0), 0.0)
+    if np.isfinite(upper):
+        depth = x - upper
+        push = spring * depth + damper * v
+        force = force - choose(0.0, depth, choose(0.0, push, push, 0.0), 0.0)
+    return force
+
+
+@dataclass(frozen=True)
+class JointForceParameters:
+    """The numbers of all joint forces of a robot. Part of a kernel's key."""
+
+    joints: PassiveParameters  # along every velocity
+    tendons: PassiveParameters
     effort: bool
-    ahead: float = 0.0  # springs are evaluated so much later, at q + ahead v (implicit integration)
-    tendons: tuple[
-        tuple[TendonNumbers, float, float, float], ...
-    ] = ()  # and speed of friction, spring, damper of limits
+    lookahead: float = 0.0  # springs are evaluated so much later, at q + lookahead v (implicit integration)
 
 
-def numbers_of(model: Model, which: JointForces, dt: float) -> JointForceNumbers:
+def joint_force_parameters(model: Model, which: JointForces, dt: float) -> JointForceParameters:
     """The numbers for this robot at this step size."""
-    zero = np.zeros(model.nv)
-
-    def field(wanted: bool, name: str) -> Array:
-        parts = [np.asarray(getattr(body.joint, name), float) for body in model.bodies]
-        return np.concatenate(parts) if wanted and parts else zero
-
-    damping, stiffness = field(which.damping, "damping"), field(which.stiffness, "stiffness")
-    friction = field(which.friction, "friction")
-    limited = zero.copy()
+    lower, upper = np.full((2, model.nv), np.inf) * [[-1.0], [1.0]]
     for joint, _, at in joints_of(model):
         if which.stiffness and joint.type.name == "free" and np.any(joint.stiffness):
             raise UnsupportedError(f"joint {joint.name!r}: a spring on a free joint is not supported")
-        if which.limits and joint.type.nq == joint.type.nv:
-            limited[at] = np.isfinite(joint.lower) | np.isfinite(joint.upper)
-    tendons = [_only(tendon, which) for tendon in tendons_of(model)]
-    sampled = limited.any() or friction.any() or any(tendon.friction or tendon.limited for tendon in tendons)
-    inverses = _inverse_inertias(model) if sampled else [np.eye(model.nv)]
+        if joint.type.nq == joint.type.nv:
+            lower[at], upper[at] = joint.lower, joint.upper
+    tendons = tendons_of(model)
+    joints = [_per_velocity(model, name) for name in ("damping", "stiffness", "friction")]
+    along_joints, along_tendons = _chosen(which, *joints, lower, upper), _chosen(which, *tendons[3:])
+    acting = np.concatenate([np.abs(x[2]) + np.isfinite(x[3:]).any(axis=0) for x in (along_joints, along_tendons)])
+    inverses = _inverse_inertias(model) if acting.any() else [np.eye(model.nv)]
     inertia = np.min([1.0 / np.diag(inverse) for inverse in inverses], axis=0)
-
-    def contact_numbers(inertia: Array, friction: Array, limited: Array) -> tuple[Array, Array, Array]:
-        """The speed of dry friction, and the spring and damper of limits."""
-        speed = np.maximum(_SLOWEST, 2.0 * dt * friction / inertia)
-        if which.friction_speed is not None:
-            speed = np.full_like(inertia, float(which.friction_speed))
-        T = _LIMIT_STEPS * dt if which.limit_time is None else float(which.limit_time)
-        return speed, limited * inertia / T**2, limited * 2.0 * inertia / T
-
-    along = []
-    for tendon in tendons:
-        c = tendon.moment(model.nv)
-        felt = np.array(min(1.0 / (c @ inverse @ c) for inverse in inverses) if c.any() else 1.0)
-        numbers = contact_numbers(felt, np.array(tendon.friction), np.array(float(tendon.limited)))
-        along.append((tendon, *(float(x) for x in numbers)))
-    numbers = (damping, stiffness, friction, *contact_numbers(inertia, friction, limited))
-    return JointForceNumbers(*(tuple(x.tolist()) for x in numbers), effort=which.effort, tendons=tuple(along))
+    of_tendons = [min(1.0 / (c @ inverse @ c) for inverse in inverses) if c.any() else 1.0 for c in tendons.of_v]
+    return JointForceParameters(
+        _passive_parameters(which, dt, along_joints, inertia),
+        _passive_parameters(which, dt, along_tendons, np.array(of_tendons)),
+        which.effort,
+    )
 
 
-def _only(tendon: TendonNumbers, which: JointForces) -> TendonNumbers:
-    """Of a tendon's forces, those that are asked for."""
-    return replace(
-        tendon, damping=which.damping * tendon.damping, stiffness=which.stiffness * tendon.stiffness,
-        friction=which.friction * tendon.friction, lower=tendon.lower if which.limits else -np.inf,
-        upper=tendon.upper if which.limits else np.inf,
-    )  # fmt: skip
+def _chosen(which: JointForces, damping: Array, stiffness: Array, friction: Array, *limits: Array) -> list[Array]:
+    """Of these numbers, those of forces that are asked for."""
+    lower, upper = limits if which.limits else (np.full(len(damping), bound) for bound in (-np.inf, np.inf))
+    return [which.damping * damping, which.stiffness * stiffness, which.friction * friction, lower, upper]
+
+
+def _passive_parameters(which: JointForces, dt: float, given: list[Array], inertia: Array) -> PassiveParameters:
+    """With the speed of dry friction, and the spring and damper of limits, for coordinates of this inertia."""
+    _, _, friction, lower, upper = given
+    limited = np.isfinite(lower) | np.isfinite(upper)
+    speed = np.maximum(_SLOWEST, 2.0 * dt * friction / inertia)
+    if which.friction_speed is not None:
+        speed = np.full_like(inertia, float(which.friction_speed))
+    T = _LIMIT_STEPS * dt if which.limit_time is None else float(which.limit_time)
+    numbers = (*given, speed, limited * inertia / T**2, limited * 2.0 * inertia / T)
+    return PassiveParameters(*(tuple(x.tolist()) for x in numbers))
 
 
 def _inverse_inertias(model: Model) -> list[Array]:
@@ -126,102 +148,48 @@ def _inverse_inertias(model: Model) -> list[Array]:
     return [np.linalg.inv(crba(model, q)) for q in samples]
 
 
-def joint_forces(model: Model, numbers: JointForceNumbers, q: Array, v: Array) -> Array:
-    """(nv,) the generalized forces that joints have of themselves."""
-    parts = []
+def joint_forces(model: Model, parameters: JointForceParameters, q: Array, v: Array) -> Array:
+    """(nv,) the generalized forces that joints and tendons have of themselves."""
+    pulls, positions = [], []
     for joint, of_q, of_v in joints_of(model):
-        qj, vj = q[of_q], v[of_v]
-
-        def mine(name: str, of_v: slice = of_v) -> Array:
-            return np.array(getattr(numbers, name)[of_v])
-
-        force = -mine("damping") * vj
-        stiffness, friction, spring = mine("stiffness"), mine("friction"), mine("limit_stiffness")
-        if stiffness.any():
-            to_rest = difference_to(joint.type, qj, joint.rest)
-            force = force + stiffness * (to_rest - numbers.ahead * vj)
-        if friction.any():
-            force = force - friction * clamped(vj / mine("friction_speed"), -1.0, 1.0)
-        if spring.any():
-            force = force + _limit(qj, vj, joint.lower, joint.upper, spring, mine("limit_damping"))
-        parts.append(force)
-    total = np.concatenate(parts) if parts else np.zeros(0)
-    for tendon, *numbers_of_limit in numbers.tendons:
-        total = total + tendon.moment(len(v)) * _tendon_force(tendon, q, v, *numbers_of_limit)
+        has_spring, is_plain = any(parameters.joints.stiffness[of_v]), joint.type.nq == joint.type.nv
+        pulls.append(difference_to(joint.type, q[of_q], joint.rest) if has_spring else np.zeros(joint.type.nv))
+        positions.append(q[of_q] if is_plain else np.zeros(joint.type.nv))
+    pull = _joined(pulls) - parameters.lookahead * v
+    total = parameters.joints.forces(pull, _joined(positions), v)
+    tendons = tendons_of(model)
+    if len(tendons.of_v):  # explicit: no integrator looks ahead for them
+        lengths, speeds = tendons.of_q @ q, tendons.of_v @ v
+        total = total + tendons.of_v.T @ parameters.tendons.forces(-tendons.stretch(lengths), lengths, speeds)
     return total
 
 
-def _tendon_force(tendon: TendonNumbers, q: Array, v: Array, slow: float, spring: float, damper: float) -> Scalar:
-    """The force along a tendon's length. It is explicit: no integrator looks ahead for it."""
-    length, speed = tendon.length(q), sum((c * v[at] for _, at, c in tendon.terms), 0.0)
-    force = -tendon.damping * speed
-    if tendon.stiffness:
-        force = force - tendon.stiffness * tendon.stretch(length)
-    if tendon.friction:
-        force = force - tendon.friction * clamped(vector(speed / slow), -1.0, 1.0)[0]
-    if tendon.limited:
-        bounds = (np.array([tendon.lower]), np.array([tendon.upper]), np.array([spring]), np.array([damper]))
-        force = force + _limit(vector(length), vector(speed), *bounds)[0]
-    return force
+def within_effort(model: Model, parameters: JointForceParameters, tau: Array) -> Array:
+    """What the motors can do of `tau`, where effort limits count."""
+    return clamp_effort(model, tau) if parameters.effort else tau
 
 
-def unlimited(model: Model, numbers: JointForceNumbers) -> Array:
-    """1 per velocity whose motor can do everything, else 0."""
-    most = [np.asarray(body.joint.effort_limit, float) for body in model.bodies]
-    return np.where(np.isfinite(np.concatenate(most)) & numbers.effort, 0.0, 1.0) if most else np.zeros(0)
-
-
-def within_effort(model: Model, numbers: JointForceNumbers, tau: Array) -> Array:
-    """What the motors can do of `tau`, where that counts."""
-    return cut_effort(model, tau) if numbers.effort else tau
-
-
-def cut_effort(model: Model, tau: Array) -> Array:
+def clamp_effort(model: Model, tau: Array) -> Array:
     """`tau` cut at the effort limits of joints."""
-    if not len(tau):
-        return tau
-    most = np.concatenate([np.asarray(body.joint.effort_limit, float) for body in model.bodies])
-    return clamped(tau, -most, most)
+    most = effort_limits(model)
+    return clamp(tau, -most, most)
 
 
-def with_implicit_forces(
-    model: Model, numbers: JointForceNumbers, dt: float, gains: tuple[Array, Array] | None = None
-) -> tuple[Model, JointForceNumbers]:
-    """The robot for which an explicit step is the step with damping and stiffness implicit.
-
-    M a = f - D (v + dt a) - K (q + dt (v + dt a) - rest): D and K belong to joints, as armature does, so the whole
-    effect is an armature of dt D + dt^2 K and a spring that looks ahead. Every method of dynamics serves.
-
-    gains  stiffness and damping that a controller adds
-    """
-    K, D = (x + np.array(y) for x, y in zip(gains or (0.0, 0.0), (numbers.stiffness, numbers.damping), strict=True))
-    added = dt * D + dt**2 * K
-    bodies = []
-    for body, at in zip(model.bodies, model.layout.v, strict=True):
-        armature = body.joint.armature + added[at]
-        armature.flags.writeable = False
-        bodies.append(replace(body, joint=replace(body.joint, armature=armature)))
-    return replace(model, bodies=tuple(bodies)), replace(numbers, ahead=dt)
+def effort_limits(model: Model) -> Array:
+    """(nv,), infinite where there is none."""
+    return _per_velocity(model, "effort_limit")
 
 
-def _limit(q: Array, v: Array, lower: Array, upper: Array, spring: Array, damper: Array) -> Array:
-    """Beyond a limit: a spring and a damper that push back and do not pull."""
-    forces = []
-    for k in range(len(v)):
-        force = 0.0
-        if np.isfinite(lower[k]):
-            depth = lower[k] - q[k]
-            push = spring[k] * depth - damper[k] * v[k]
-            force = force + choose(0.0, depth, choose(0.0, push, push, 0.0), 0.0)
-        if np.isfinite(upper[k]):
-            depth = q[k] - upper[k]
-            push = spring[k] * depth + damper[k] * v[k]
-            force = force - choose(0.0, depth, choose(0.0, push, push, 0.0), 0.0)
-        forces.append(force)
-    return vector(*forces)
+def _per_velocity(model: Model, name: str) -> Array:
+    """(nv,) a property of joints."""
+    return _joined(np.asarray(getattr(body.joint, name), float) for body in model.bodies)
 
 
-def clamped(x: Array, low: Array | float, high: Array | float) -> Array:
+def _joined(parts: Iterable[Array]) -> Array:
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def clamp(x: Array, low: Array | float, high: Array | float) -> Array:
     """x cut to a range; infinite bounds leave no trace."""
     low, high = np.broadcast_to(low, x.shape), np.broadcast_to(high, x.shape)
     out = []

@@ -1,52 +1,61 @@
-"""`project` on many states, and what it can be applied to."""
+"""How far constraints are from closed, and `project` on many states, which closes them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
-from sarrus.algorithms.position.project import ProjectResult, project
-from sarrus.codegen.runtime.kernel import Kernel, compile
+from sarrus.algorithms.position.closure import closure
+from sarrus.algorithms.position.project import ProjectResult
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, LinkConstraint
 from sarrus.model.model import Model
+from sarrus.simulation.batch_evaluation import BatchEvaluator, evaluate
 from sarrus.spatial.arrays import Array
 
 CLOSED = 1e-10  # metres or radians: what counts as closed
-_FEW, _SOME = 3, 200  # states at a time, and iterations in all, for which compiling is not worth it
 
 
 class Projector:
-    """`project` of one model, any joints held. Few states run the text as it is; for more it is compiled, once."""
+    """`project` of one model, any joints held; compiled, once, where that pays."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._kernel: Kernel | None = None
-        self._done = 0
+        self._project = BatchEvaluator(model, "project", ("q", "v", "held"), numpy_operations=0)
 
     def __call__(self, q: Array, v: Array | None = None, held: Array | None = None) -> ProjectResult:
         """Of states (B, n); `held` is (nv,) or (B, nv)."""
-        zero = np.zeros(self.model.nv)
-        given = [np.broadcast_to(zero if x is None else x, (len(q), self.model.nv)) for x in (v, held)]
-        if self._kernel is None and (len(q) > _FEW or self._done > _SOME):
-            self._kernel = compile(self.model, "project", inputs=("q", "v", "held"))
-        if self._kernel is not None:
-            return self._kernel(q, *(np.ascontiguousarray(x) for x in given))
-        found = [project(self.model, *state) for state in zip(q, *given, strict=True)]
-        self._done += sum(int(x.iterations) + 1 for x in found)
-        columns = zip(*found, strict=True) if found else ((),) * len(ProjectResult._fields)
-        return ProjectResult(*(np.array([np.asarray(x, dtype=float) for x in column]) for column in columns))
+        zero, shape = np.zeros(self.model.nv), (len(q), self.model.nv)
+        v, held = (np.broadcast_to(zero if x is None else x, shape) for x in (v, held))
+        return ProjectResult(**self._project(q=q, v=v, held=held))
 
 
-def says_where(constraint: Constraint) -> bool:
+def closure_error(model: Model, q: Array) -> Array:
+    """The largest closure error (metres, radians) of every configuration in q (..., nq)."""
+    if not model.spanning.active_constraints:
+        return np.zeros(q.shape[:-1])
+    return evaluate(model, "project", {"q": q}, max_iterations=0)["error"]
+
+
+def most_violated_constraint(model: Model, q: Array) -> str:
+    """The name of the constraint that is the farthest from closed at a configuration (nq,), for messages."""
+    model = model.spanning  # what is embedded must hold as well
+    error = np.abs(closure(model, q).position.astype(float))
+    ends = np.cumsum([0, *(c.size for c in model.active_constraints)])
+    sizes = [float(error[a:b].max(initial=0.0)) for a, b in pairwise(ends)]
+    return model.active_constraints[int(np.argmax(sizes))].name if sizes else "none"
+
+
+def holds_position(constraint: Constraint) -> bool:
     """Whether a constraint holds positions, not only velocities."""
     if isinstance(constraint, LinkConstraint):
         return isinstance(constraint, Contact) and constraint.at is not None
     return not isinstance(constraint, CenterOfMass) or constraint.at is not None
 
 
-def of_positions(model: Model) -> Model:
+def with_position_constraints(model: Model) -> Model:
     """The model with only those constraints that hold positions; the model itself if all of them do."""
     model = model.spanning  # what is embedded must hold as well
-    kept = tuple(c for c in model.constraints if says_where(c))
+    kept = tuple(c for c in model.constraints if holds_position(c))
     return model if len(kept) == len(model.constraints) else replace(model, constraints=kept)

@@ -8,8 +8,7 @@ from sarrus.errors import AssemblyError
 from sarrus.model import state as model_state
 from sarrus.model.model import Model
 from sarrus.model.state import difference, integrate, limits, outside_limits, starting_configuration
-from sarrus.simulation.projection import CLOSED, Projector, of_positions
-from sarrus.simulation.worst import worst_constraint
+from sarrus.simulation.projection import CLOSED, Projector, most_violated_constraint, with_position_constraints
 from sarrus.spatial.arrays import Array
 
 _STILL = 1e-9  # rate at which a loop may open, relative to velocities; singular configurations leave more
@@ -29,7 +28,7 @@ def random_state(
               configuration and the pose in the file; then it is an AssemblyError
     """
     rng = np.random.default_rng(rng)
-    closing = of_positions(model)
+    closing = with_position_constraints(model)
     if not closing.active_constraints:
         return model_state.random_state(model, rng, batch)
     count = 1 if batch is None else batch
@@ -60,7 +59,7 @@ def random_state(
         raise AssemblyError(
             f"random_state: no configuration on the constraints of {model.name!r} was found from {attempts} random "
             f"ones, for {np.sum(~closed)} of {count}; smallest error {smallest:.3g} "
-            f"({worst_constraint(closing, nearest)})"
+            f"({most_violated_constraint(closing, nearest)})"
         )
     return (q[0], v[0]) if batch is None else (q, v)
 

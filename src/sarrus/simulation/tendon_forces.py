@@ -1,90 +1,67 @@
-"""Forces of fixed tendons: a length `sum_k c_k q_k` with a spring, a damper, dry friction and limits of its own.
+"""Fixed tendons: lengths `sum_k c_k q_k` that pull on all of their joints, tau_k = c_k f.
 
-They pull on all of the tendon's joints, tau_k = c_k f:
-
-- spring: stiffness times the way back into the range of lengths in which it is slack (often one length)
-- damping, dry friction and limits: as those of joints (`joint_forces`), for the length and its speed
-
-The armature of a tendon is inertia between joints, which a model does not have: the importer reports it as lost.
+They have the forces of joints (`joint_forces`) along their lengths; but a spring is slack within a range of lengths,
+often one length. The armature of a tendon is inertia between joints, which a model does not have: the importer reports
+it as lost.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sarrus.model.constraints import Tendon
 from sarrus.model.model import Model
-from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.choice import choose
 
 
-@dataclass(frozen=True)
-class TendonNumbers:
-    """One tendon with all numbers; zero where there is nothing. Part of a kernel's key."""
+class Tendons(NamedTuple):
+    """The tendons of a model, k in all, and their numbers; zero where there is nothing."""
 
-    terms: tuple[tuple[int, int, float], ...]  # element of q, element of v, coefficient
-    stiffness: float
-    slack: tuple[float, float]  # lengths between which the spring does not pull
-    damping: float
-    friction: float
-    lower: float
-    upper: float
+    of_q: Array  # (k, nq) how lengths follow from q
+    of_v: Array  # (k, nv) ... and speeds from v
+    slack: Array  # (k, 2) lengths between which springs do not pull
+    damping: Array  # (k,)
+    stiffness: Array
+    friction: Array
+    lower: Array
+    upper: Array
 
-    @property
-    def acts(self) -> bool:
-        return bool(self.stiffness or self.damping or self.friction or self.limited)
-
-    @property
-    def limited(self) -> bool:
-        return bool(np.isfinite([self.lower, self.upper]).any())
-
-    def moment(self, nv: int) -> Array:
-        """(nv,) how the length changes with v."""
-        out = np.zeros(nv)
-        for _, at, coefficient in self.terms:
-            out[at] += coefficient
-        return out
-
-    def length(self, q: Array) -> Any:
-        """(...,) for q (..., nq), or a scalar of symbols."""
-        return sum((coefficient * q[..., at] for at, _, coefficient in self.terms), 0.0)
-
-    def stretch(self, length: Scalar) -> Scalar:
-        """How far the length is out of where the spring is slack; negative: too short."""
-        low, high = self.slack
-        if low == high:
-            return length - low
-        return choose(length, low, length - low, choose(high, length, length - high, 0.0))
+    def stretch(self, lengths: Array) -> Array:
+        """How far lengths are out of where the springs are slack; negative: too short. For floats and symbols alike."""
+        return vector(
+            *(
+                x - low if low == high else choose(x, low, x - low, choose(high, x, x - high, 0.0))
+                for x, (low, high) in zip(lengths, self.slack, strict=True)
+            )
+        )
 
 
-def tendons_of(model: Model) -> tuple[TendonNumbers, ...]:
-    """Those that have forces of their own."""
-    found = (_numbers(model, tendon) for tendon in model.constraints if isinstance(tendon, Tendon))
-    return tuple(numbers for numbers in found if numbers.acts)
+def tendons_of(model: Model) -> Tendons:
+    """All tendons, also those without forces of their own."""
+    found = [tendon for tendon in model.constraints if isinstance(tendon, Tendon)]
+    of_q, of_v = np.zeros((len(found), model.nq)), np.zeros((len(found), model.nv))
+    for k, tendon in enumerate(found):
+        for name, coefficient in tendon.coefficients:
+            of_q[k, model.layout.q_of(name).start] += coefficient
+            of_v[k, model.layout.v_of(name).start] += coefficient
+    properties = [dict(tendon.properties) for tendon in found]
 
+    def numbers(name: str, default: Any) -> Array:
+        rows = [np.broadcast_to(has.get(name, default), np.shape(default)) for has in properties]
+        return np.array(rows, dtype=float).reshape(len(found), *np.shape(default))
 
-def _numbers(model: Model, tendon: Tendon) -> TendonNumbers:
-    has = dict(tendon.properties)
-    terms = []
-    for name, coefficient in tendon.coefficients:
-        joint = model.joint_index(name)
-        terms.append((model.layout.q[joint].start, model.layout.v[joint].start, float(coefficient)))
-    low, high = has.get("range", (-np.inf, np.inf)) if has.get("limited") else (-np.inf, np.inf)
-    slack = tuple(float(x) for x in np.broadcast_to(has.get("lengthspring", 0.0), 2))
-    return TendonNumbers(
-        tuple(terms), float(has.get("stiffness", 0.0)), (slack[0], slack[1]), float(has.get("damping", 0.0)),
-        float(has.get("frictionloss", 0.0)), float(low), float(high),
-    )  # fmt: skip
+    limited = numbers("limited", 0.0) != 0.0
+    lower, upper = np.where(limited, numbers("range", (-np.inf, np.inf)).T, [[-np.inf], [np.inf]])
+    damping, stiffness, friction = (numbers(name, 0.0) for name in ("damping", "stiffness", "frictionloss"))
+    return Tendons(of_q, of_v, numbers("lengthspring", (0.0, 0.0)), damping, stiffness, friction, lower, upper)
 
 
 def elastic_energy(model: Model, q: Array) -> Array:
     """(...,) joules in the springs of tendons, at q (..., nq)."""
-    total = np.zeros(q.shape[:-1])
-    for tendon in tendons_of(model):
-        length = np.asarray(tendon.length(q))
-        out = length - np.clip(length, *tendon.slack)
-        total += 0.5 * tendon.stiffness * out * out
-    return total
+    tendons = tendons_of(model)
+    lengths = q @ tendons.of_q.T
+    stretch = lengths - np.clip(lengths, *tendons.slack.T)
+    return 0.5 * np.sum(tendons.stiffness * stretch * stretch, axis=-1)

@@ -11,16 +11,14 @@ import numpy as np
 
 from sarrus.errors import StateError, unknown_name
 from sarrus.model.model import Model
-from sarrus.simulation.along import along, closure_error
-from sarrus.simulation.tendon_forces import elastic_energy
+from sarrus.simulation import conserved
+from sarrus.simulation import trajectory_files as files
+from sarrus.simulation.conserved import Drift, Energy, Momentum
+from sarrus.simulation.projection import closure_error
+from sarrus.simulation.trajectory_files import FIELDS, Contents
+from sarrus.simulation.trajectory_plot import plot
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
-
-# Every array of a trajectory: what its last dimension counts.
-FIELDS = {
-    "q": "nq", "v": "nv", "tau": "nv", "qdd": "nv", "forces": "n_rows", "residual": "n_rows", "iterations": None,
-    "status": None,
-}  # fmt: skip
 
 
 class State(NamedTuple):
@@ -29,35 +27,6 @@ class State(NamedTuple):
     time: float
     q: Array  # (nq,) or (B, nq)
     v: Array
-
-
-class Energy(NamedTuple):
-    """Joules, (T,) or (B, T). `elastic`: springs of joints and tendons; zero of `potential`: see `sarrus.energy`."""
-
-    kinetic: Array
-    potential: Array
-    elastic: Array
-
-    @property
-    def total(self) -> Array:
-        return self.kinetic + self.potential + self.elastic
-
-
-class Momentum(NamedTuple):
-    """In the world's axes, (T, 3) or (B, T, 3); without the rotors' armature."""
-
-    linear: Array
-    angular: Array  # about the world's origin
-    centroidal: Array  # angular, about the centre of mass
-
-
-class Drift(NamedTuple):
-    """How far what should stay the same did not, at worst over time; floats, or one per robot of a batch."""
-
-    energy: Array  # change of the total, relative to what was turned over: kinetic at its peak + range of the rest
-    linear_momentum: Array  # kg m/s
-    angular_momentum: Array  # kg m^2/s, about the world's origin
-    closure: Array  # largest closure error, metres or radians
 
 
 class Trajectory:
@@ -105,12 +74,22 @@ class Trajectory:
             None if x is None else _checked(model, name, x, lead) for name, x in others.items()
         )
 
+    @classmethod
+    def of(cls, model: Model, contents: Contents) -> Trajectory:
+        """The trajectory with these times, arrays and settings."""
+        return cls(model, contents.time, settings=contents.settings, **contents.arrays)
+
     # --- parts ---------------------------------------------------------------------------------------------
 
     @property
     def arrays(self) -> dict[str, Array]:
         """What was recorded, by name."""
         return {name: getattr(self, name) for name in FIELDS if getattr(self, name) is not None}
+
+    @property
+    def contents(self) -> Contents:
+        """Settings, times and arrays: what a file holds."""
+        return Contents(self.settings, self.time, self.arrays)
 
     @property
     def batch(self) -> int | None:
@@ -141,13 +120,14 @@ class Trajectory:
             raise StateError(f"a trajectory is indexed by a joint's name, a number or a slice of states, got {key!r}")
         if part is not key and not -len(self) <= key < len(self):
             raise IndexError(f"state {key} of a trajectory of {len(self)}")
-        return self._with(self.time[part], lambda x, axis: x[(slice(None),) * axis + (part,)])
+        return Trajectory.of(self.model, self.contents.part(part))
 
     def robot(self, number: int) -> Trajectory:
         """One robot of a batch."""
         if self.batch is None:
             raise StateError("this trajectory has one robot, not a batch")
-        return self._with(self.time, lambda x, axis: x[number])
+        arrays = {name: x[number] for name, x in self.arrays.items()}
+        return Trajectory(self.model, self.time, settings=self.settings, **arrays)
 
     def velocity(self, joint: str) -> Array:
         return _squeezed(self.v[..., self.model.layout.v_of(joint)])
@@ -204,44 +184,22 @@ class Trajectory:
             raise StateError(f"append: the other starts at {other.time[0]:g} s, before {self.time[-1]:g} s")
         if len(self) and len(other) and other.time[0] == self.time[-1]:
             other = other[1:]
-        time = np.concatenate([self.time, other.time])
-        joined = {
-            name: np.concatenate([x, other.arrays[name]], axis=self._time_axis) for name, x in self.arrays.items()
-        }
-        return Trajectory(self.model, time, settings=self.settings, **joined)
-
-    @property
-    def _time_axis(self) -> int:
-        return 0 if self.batch is None else 1
-
-    def _with(self, time: Array, part: Any) -> Trajectory:
-        arrays = {name: part(x, self._time_axis) for name, x in self.arrays.items()}
-        return Trajectory(self.model, time, settings=self.settings, **arrays)
+        return Trajectory.of(self.model, Contents.joined([self.contents, other.contents]))
 
     # --- what follows ---------------------------------------------------------------------------------------
 
     @cached_property
     def energy(self) -> Energy:
-        found = along(self.model, "energy", {"q": self.q, "v": self.v})
-        elastic = elastic_energy(self.model, self.q)
-        for body, s in zip(self.model.bodies, self.model.layout.q, strict=True):
-            if np.any(body.joint.stiffness):
-                stretch = body.joint.type.difference(
-                    np.broadcast_to(body.joint.rest, self.q[..., s].shape), self.q[..., s]
-                )
-                elastic += 0.5 * np.sum(body.joint.stiffness * stretch * stretch, axis=-1)
-        return Energy(found["kinetic"], found["potential"], elastic)
+        return conserved.energy(self.model, self.q, self.v)
 
     @cached_property
     def momentum(self) -> Momentum:
-        h = along(self.model, "centroidal_momentum", {"q": self.q, "v": self.v})["h"]
-        linear, centroidal = h[..., :3], h[..., 3:]
-        return Momentum(linear, centroidal + np.cross(self.center_of_mass, linear), centroidal)
+        return conserved.momentum(self.model, self.q, self.v)
 
     @cached_property
     def center_of_mass(self) -> Array:
         """(T, 3) or (B, T, 3)."""
-        return next(iter(along(self.model, "center_of_mass", {"q": self.q}).values()))
+        return conserved.center_of_mass(self.model, self.q)
 
     @cached_property
     def closure_error(self) -> Array:
@@ -250,34 +208,22 @@ class Trajectory:
 
     @property
     def drift(self) -> Drift:
-        energy, momentum = self.energy, self.momentum
-        turned_over = energy.kinetic.max(-1) + np.ptp(energy.potential + energy.elastic, axis=-1)
-        changed = np.abs(energy.total - energy.total[..., :1]).max(-1)
-        linear, angular = (
-            np.linalg.norm(x - x[..., :1, :], axis=-1).max(-1) for x in (momentum.linear, momentum.angular)
-        )
-        relative = changed / np.where(turned_over > 0.0, turned_over, 1.0)
-        return Drift(relative, linear, angular, self.closure_error.max(-1))
+        return conserved.drift(self.energy, self.momentum, self.closure_error)
 
     # --- files and pictures -----------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
-        """To a file: .npz, or .parquet (needs pyarrow)."""
-        from sarrus.simulation.trajectory_files import save
-
-        save(self, path)
+        """Write a file: .npz, or .parquet (needs pyarrow)."""
+        files.write(path, self.model, self.contents)
 
     @staticmethod
     def load(path: str | PathLike[str], model: Model) -> Trajectory:
-        """From a file, or from the directory of a `Recorder`. The model must be the one that it was recorded with."""
-        from sarrus.simulation.trajectory_files import load
-
-        return load(path, model)
+        """Read a file, or the directory of a `Recorder`. The model must be the one that it was recorded with."""
+        with files.errors_that_name(path):
+            return Trajectory.of(model, files.read(path, model))
 
     def plot(self, path: str | PathLike[str] | None = None, joints: list[str] | None = None) -> Any:
         """Positions, velocities, energy, closure error and forces over time: a matplotlib figure, saved if `path`."""
-        from sarrus.simulation.trajectory_plot import plot
-
         return plot(self, path, joints)
 
 

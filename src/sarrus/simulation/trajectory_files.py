@@ -1,86 +1,120 @@
-"""Trajectories in files: NumPy's npz, or Parquet with one row per robot and time and one column per number."""
+"""Trajectories in files: NumPy's npz; Parquet with one row per robot and time and one column per number; recordings.
+
+A recording is a directory: `about.json` (model, settings) and `part_000000.npz`, `part_000001.npz`, ..., each a stretch
+of time. A part is written beside its place and moved there when it is complete.
+"""
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sarrus.errors import MissingDependencyError, SarrusError, StateError
 from sarrus.model.model import Model
-from sarrus.simulation.trajectory import FIELDS, Trajectory
 from sarrus.spatial.arrays import Array
 
-FORMAT = 1
 SUFFIXES = (".npz", ".parquet")
+ABOUT = "about.json"
+# Every array of a trajectory: what its last dimension counts.
+FIELDS = {
+    "q": "nq", "v": "nv", "tau": "nv", "qdd": "nv", "forces": "n_rows", "residual": "n_rows", "iterations": None,
+    "status": None,
+}  # fmt: skip
+_FORMAT = 1
 _EXPANSION = 200  # numbers of a trajectory do not compress better than that
 
 
-def about(model: Model, settings: dict[str, Any]) -> dict[str, Any]:
+class Contents(NamedTuple):
+    """What is in a file: settings, times (T,) and arrays (T, ...) or (B, T, ...) by name."""
+
+    settings: dict[str, Any]
+    time: Array
+    arrays: dict[str, Array]
+
+    @property
+    def _axis(self) -> int:
+        """The dimension that counts times."""
+        return self.arrays["q"].ndim - 2
+
+    def part(self, which: slice) -> Contents:
+        """Some of the times."""
+        arrays = {name: x[(slice(None),) * self._axis + (which,)] for name, x in self.arrays.items()}
+        return Contents(self.settings, self.time[which], arrays)
+
+    @staticmethod
+    def joined(parts: Sequence[Contents]) -> Contents:
+        """One after the other; settings are those of the first."""
+        first = parts[0]
+        arrays = {name: np.concatenate([x.arrays[name] for x in parts], axis=first._axis) for name in first.arrays}
+        return Contents(first.settings, np.concatenate([x.time for x in parts]), arrays)
+
+
+def metadata(model: Model, settings: dict[str, Any]) -> dict[str, Any]:
     """What a file says about where its numbers are from."""
-    return {"format": FORMAT, "model": model.name, "digest": model.digest, "settings": settings}
+    return {"format": _FORMAT, "model": model.name, "digest": model.digest, "settings": settings}
+
+
+def check_metadata(found: Any, model: Model, where: Path) -> dict[str, Any]:
+    """The metadata, if the file is one of ours and was recorded with this very model."""
+    if not isinstance(found, dict):
+        raise StateError(f"{where}: not a trajectory: it says nothing about a model")
+    if found.get("format") != _FORMAT:
+        raise StateError(f"{where}: trajectory format {found.get('format')!r}; this version reads {_FORMAT}")
+    for key, kind in (("model", str), ("digest", str), ("settings", dict)):
+        if not isinstance(found.get(key), kind):
+            raise StateError(f"{where}: damaged: {key!r} is {found.get(key)!r}, expected a {kind.__name__}")
+    if found["digest"] != model.digest:
+        other = "a model of the same name" if found["model"] == model.name else f"model {found['model']!r}"
+        raise StateError(
+            f"{where}: recorded with {other}, but not this {model.name!r}: bodies, joints, constraints or gravity "
+            f"differ (digest {found['digest'][:12]} there, {model.digest[:12]} here)"
+        )
+    return found
 
 
 @contextmanager
-def reading(file: Path) -> Iterator[None]:
+def errors_that_name(file: str | PathLike[str]) -> Iterator[None]:
     """A damaged file raises whatever its library happens to trip over: it leaves as words, with the cause attached."""
     try:
         yield
     except SarrusError as error:
-        if str(file) in str(error):
+        if fspath(file) in str(error):
             raise
         raise type(error)(f"{file}: {error}") from error
     except Exception as error:
         raise StateError(f"{file}: not a trajectory, or a damaged one: {type(error).__name__}: {error}") from error
 
 
-def check_about(said: Any, model: Model, where: Path) -> None:
-    """That a file is one of ours, and was recorded with this very model."""
-    if not isinstance(said, dict):
-        raise StateError(f"{where}: not a trajectory: it says nothing about a model")
-    if said.get("format") != FORMAT:
-        raise StateError(f"{where}: trajectory format {said.get('format')!r}; this version reads {FORMAT}")
-    for key, kind in (("model", str), ("digest", str), ("settings", dict)):
-        if not isinstance(said.get(key), kind):
-            raise StateError(f"{where}: damaged: {key!r} is {said.get(key)!r}, expected a {kind.__name__}")
-    if said["digest"] != model.digest:
-        other = "a model of the same name" if said["model"] == model.name else f"model {said['model']!r}"
-        raise StateError(
-            f"{where}: recorded with {other}, but not this {model.name!r}: bodies, joints, constraints or gravity "
-            f"differ (digest {said['digest'][:12]} there, {model.digest[:12]} here)"
-        )
-
-
-def save(trajectory: Trajectory, path: str | PathLike[str]) -> None:
+def write(path: str | PathLike[str], model: Model, contents: Contents) -> None:
+    """Write a file of the kind that its name says."""
     file = _file(path)
-    if file.suffix == ".npz":
-        save_npz(file, trajectory.model, trajectory.settings, trajectory.time, trajectory.arrays)
-    else:
-        _save_parquet(trajectory, file)
+    if file.suffix == ".parquet":
+        _write_parquet(file, model, contents)
+    else:  # beside its place, and moved there when it is complete: a file is whole or not there
+        unfinished = file.with_name(f".{file.name}.part")
+        about = np.array(json.dumps(metadata(model, contents.settings)))
+        with unfinished.open("wb") as out:
+            np.savez(out, about=about, time=contents.time, **contents.arrays)  # type: ignore[arg-type]
+        unfinished.replace(file)
 
 
-def load(path: str | PathLike[str], model: Model) -> Trajectory:
-    file = Path(fspath(path))
-    if "\0" not in str(file) and file.is_dir():
-        from sarrus.simulation.recording import load_recording
-
-        return load_recording(file, model)
+def read(path: str | PathLike[str], model: Model) -> Contents:
+    """Read a file, or a recording."""
+    if "\0" not in fspath(path) and Path(path).is_dir():
+        return read_recording(Path(path), model)
     file = _file(path)
     if not file.is_file():
         raise StateError(f"{file}: there is no such file" if not file.exists() else f"{file}: not a regular file")
-    with reading(file):
-        if file.suffix == ".parquet":
-            return _load_parquet(file, model)
-        said, time, arrays = load_npz(file)
-        check_about(said, model, file)
-        return Trajectory(model, time, settings=said["settings"], **arrays)
+    with errors_that_name(file):
+        return _read_parquet(file, model) if file.suffix == ".parquet" else _read_npz(file, model)
 
 
 def _file(path: str | PathLike[str]) -> Path:
@@ -92,17 +126,38 @@ def _file(path: str | PathLike[str]) -> Path:
     return file
 
 
-def save_npz(file: Path, model: Model, settings: dict[str, Any], time: Array, arrays: dict[str, Array]) -> None:
-    """Written beside its place and moved there when it is complete: a file is whole or not there."""
-    unfinished = file.with_name(f".{file.name}.part")
-    with unfinished.open("wb") as out:
-        np.savez(out, about=np.array(json.dumps(about(model, settings))), time=time, **arrays)  # type: ignore[arg-type]
-    unfinished.replace(file)
+def read_recording(folder: Path, model: Model, every: int = 1) -> Contents:
+    """Read all parts of a recording; every: only each k-th of its states, so that it fits into memory."""
+    settings, parts, count = recording_settings(folder, model), [], 0
+    for file in recording_parts(folder):
+        part = read(file, model)
+        parts.append(part.part(slice(-count % every, None, every)))
+        count += len(part.time)
+    if not parts:
+        return Contents(settings, np.zeros(0), {"q": np.zeros((0, model.nq)), "v": np.zeros((0, model.nv))})
+    with errors_that_name(folder):
+        return Contents.joined(parts)._replace(settings=settings)
 
 
-def load_npz(file: Path) -> tuple[Any, Array, dict[str, Array]]:
-    """What a file says about itself, its times and its arrays. Nothing is unpacked that is larger than it can be."""
-    with reading(file), zipfile.ZipFile(file) as archive:
+def recording_settings(folder: Path, model: Model) -> dict[str, Any]:
+    """The settings of a recording, if it is one of this model."""
+    file = folder / ABOUT
+    if not file.is_file():
+        raise StateError(f"{folder}: there is no recording: {ABOUT} is missing")
+    with errors_that_name(folder):
+        return check_metadata(json.loads(file.read_text()), model, folder)["settings"]
+
+
+def recording_parts(folder: Path) -> list[Path]:
+    return sorted(folder.glob("part_*.npz"))
+
+
+# --- npz ------------------------------------------------------------------------------------------------
+
+
+def _read_npz(file: Path, model: Model) -> Contents:
+    """Nothing is unpacked that is larger than it can be."""
+    with zipfile.ZipFile(file) as archive:
         with file.open("rb") as raw:
             if raw.read(2) != b"PK":  # an archive may follow anything; a trajectory does not
                 raise StateError(f"{file}: damaged: it does not begin as an archive does")
@@ -117,9 +172,10 @@ def load_npz(file: Path) -> tuple[Any, Array, dict[str, Array]]:
         unpacked, packed = sum(info.file_size for info in names.values()), file.stat().st_size
         if unpacked > _EXPANSION * packed:
             raise StateError(f"{file}: damaged: {packed:,} bytes that claim to be {unpacked:,}")
-        said = json.loads(str(_array(archive, names["about"], file, "U")))
+        about = json.loads(str(_array(archive, names["about"], file, "U")))
         arrays = {name: _array(archive, names[name], file, "fiub") for name in FIELDS if name in names}
-        return said, _array(archive, names["time"], file, "fiub"), arrays
+        time = _array(archive, names["time"], file, "fiub")
+    return Contents(check_metadata(about, model, file)["settings"], time, arrays)
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path, kinds: str) -> Array:
@@ -164,32 +220,27 @@ def _columns(model: Model, name: str) -> list[str]:
     return [f"{name}:{part}" if n == 1 else f"{name}:{part}[{k}]" for part, n in parts for k in range(n)]
 
 
-def _save_parquet(trajectory: Trajectory, file: Path) -> None:
+def _write_parquet(file: Path, model: Model, contents: Contents) -> None:
     pa = _pyarrow()
-    robots = 1 if trajectory.batch is None else trajectory.batch
-    columns: dict[str, Array] = {}
-    if trajectory.batch is not None:
-        columns["robot"] = np.repeat(np.arange(robots), len(trajectory))
-    columns["time"] = np.tile(trajectory.time, robots)
-    for name, x in trajectory.arrays.items():
-        for column, values in zip(names := _columns(trajectory.model, name), x.reshape(-1, len(names)).T, strict=True):
+    q, states = contents.arrays["q"], len(contents.time)
+    batch = None if q.ndim == 2 else len(q)
+    columns: dict[str, Array] = {} if batch is None else {"robot": np.repeat(np.arange(batch), states)}
+    columns["time"] = np.tile(contents.time, 1 if batch is None else batch)
+    for name, x in contents.arrays.items():
+        for column, values in zip(names := _columns(model, name), x.reshape(-1, len(names)).T, strict=True):
             columns[column] = values
-    table = pa.table(columns)
-    said = about(trajectory.model, trajectory.settings)
-    said |= {"batch": trajectory.batch, "states": len(trajectory), "recorded": list(trajectory.arrays)}
-    table = table.replace_schema_metadata({"sarrus": json.dumps(said)})
-    pa.parquet.write_table(table, file)
+    about = metadata(model, contents.settings)
+    about |= {"batch": batch, "states": states, "recorded": list(contents.arrays)}
+    pa.parquet.write_table(pa.table(columns).replace_schema_metadata({"sarrus": json.dumps(about)}), file)
 
 
-def _load_parquet(file: Path, model: Model) -> Trajectory:
+def _read_parquet(file: Path, model: Model) -> Contents:
     table = _pyarrow().parquet.read_table(file)
-    check_about(json.loads((table.schema.metadata or {}).get(b"sarrus", b"null")), model, file)
-    said = json.loads(table.schema.metadata[b"sarrus"])
-    batch, states = said["batch"], said["states"]
-    lead = (states,) if batch is None else (batch, states)
+    about = check_metadata(json.loads((table.schema.metadata or {}).get(b"sarrus", b"null")), model, file)
+    lead = (about["states"],) if about["batch"] is None else (about["batch"], about["states"])
     arrays = {}
-    for name in said["recorded"]:
+    for name in about["recorded"]:
         stacked = [np.asarray(table[column]) for column in _columns(model, name)]
         values = np.stack(stacked, axis=-1) if stacked else np.zeros((table.num_rows, 0))
         arrays[name] = values.reshape(lead if FIELDS[name] is None else (*lead, len(stacked)))
-    return Trajectory(model, np.asarray(table["time"])[:states], settings=said["settings"], **arrays)
+    return Contents(about["settings"], np.asarray(table["time"])[: about["states"]], arrays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from sarrus.errors import MissingDependencyError, StateError
 from sarrus.model.bodies import Joint
 from sarrus.spatial.arrays import Array
 
-if TYPE_CHECKING:
-    from sarrus.simulation.trajectory import Trajectory
+Trajectory = Any  # its module imports this one
 
 _MOST_LINES = 10  # per panel: more cannot be told apart
 _MOST_POINTS = 2000  # per line

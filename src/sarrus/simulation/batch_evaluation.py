@@ -1,0 +1,89 @@
+"""An algorithm at many states: energies of a trajectory, closure errors of a batch, projections of random states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.codegen.runtime.kernel import Kernel, compile
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.tape import Tape
+from sarrus.codegen.tape.trace import trace
+from sarrus.model.model import Model
+from sarrus.registry.table import Algorithm, find
+from sarrus.spatial.arrays import Array
+
+_FEW = 3  # states that the text of an algorithm does sooner than it is traced
+_MANY_ITERATIONS = 200  # of the text, in all: as long as compiling takes
+_MANY_OPERATIONS = 20_000_000  # of a tape in NumPy: a second or two
+_CHUNK = 512  # states per NumPy call
+
+
+class BatchEvaluator:
+    """An algorithm of one model on arrays of states: interpreted until that costs as much as compiling.
+
+    Few states run the text of the algorithm, more run its tape with NumPy, many a kernel, which is kept.
+
+    numpy_operations  for so many the tape serves; 0: it is compiled as soon as there are more than few states
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        method: str | Algorithm,
+        inputs: tuple[str, ...],
+        numpy_operations: int = _MANY_OPERATIONS,
+        **options: Any,
+    ) -> None:
+        self.model, self.entry, self.inputs, self.options = model, find(method), inputs, options
+        self.numpy_operations = numpy_operations
+        self._kernel: Kernel | None = None
+        self._iterations = 0
+
+    def __call__(self, **arrays: Array) -> dict[str, Array]:
+        """Outputs by name; inputs and outputs have any number of leading dimensions, the same for all."""
+        shapes = {port.name: port.shape(self.model) for port in self.entry.inputs}
+        first = self.inputs[0]
+        lead = arrays[first].shape[: arrays[first].ndim - len(shapes[first])]
+        flat = {n: np.ascontiguousarray(arrays[n], dtype=float).reshape(-1, *shapes[n]) for n in self.inputs}
+        with np.errstate(all="ignore"):  # a state that is not finite does not disturb the others
+            found = self._evaluate(flat, len(flat[first]))
+        return {name: x.reshape(*lead, *x.shape[1:]) for name, x in found.items()}
+
+    def _evaluate(self, arrays: dict[str, Array], count: int) -> dict[str, Array]:
+        if self._kernel is None:
+            if 0 < count <= _FEW and self._iterations <= _MANY_ITERATIONS:
+                return self._run_text(arrays, count)
+            if self.numpy_operations:
+                tape = trace(self.model, self.entry, inputs=self.inputs, **self.options)
+                if count * tape.op_count.total <= self.numpy_operations:
+                    return _run_tape(tape, arrays, count)
+            self._kernel = compile(self.model, self.entry, inputs=self.inputs, **self.options)
+        result = self._kernel(*(arrays[name] for name in self._kernel.input_names))
+        values = result if isinstance(result, tuple) else (result,)
+        return dict(zip(self._kernel.output_names, values, strict=True))
+
+    def _run_text(self, arrays: dict[str, Array], count: int) -> dict[str, Array]:
+        results = []
+        for k in range(count):
+            result = self.entry.function(self.model, **{n: x[k] for n, x in arrays.items()}, **self.options)
+            results.append({self.entry.outputs: result} if self.entry.outputs is not None else result._asdict())
+        self._iterations += sum(1 + int(result.get("iterations", 0)) for result in results)
+        return {name: np.array([np.asarray(result[name], float) for result in results]) for name in results[0]}
+
+
+def _run_tape(tape: Tape, arrays: dict[str, Array], count: int) -> dict[str, Array]:
+    outputs = {port.name: np.empty((count, port.size)) for port in tape.outputs}
+    for start in range(0, count, _CHUNK):
+        part = slice(start, min(start + _CHUNK, count))
+        values = interpret.run(tape, [arrays[p.name].reshape(count, p.size)[part].T for p in tape.inputs])
+        for port, elements in zip(tape.outputs, values, strict=True):
+            for k, x in enumerate(elements):
+                outputs[port.name][part, k] = x
+    return {port.name: outputs[port.name].reshape(count, *port.shape) for port in tape.outputs}
+
+
+def evaluate(model: Model, method: str | Algorithm, arrays: dict[str, Array], **options: Any) -> dict[str, Array]:
+    """An algorithm, once, at the states in these arrays; outputs by name."""
+    return BatchEvaluator(model, method, tuple(arrays), **options)(**arrays)

@@ -1,0 +1,73 @@
+"""What a free motion conserves: energy and momentum along a trajectory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.model.model import Model
+from sarrus.simulation.batch_evaluation import evaluate
+from sarrus.simulation.tendon_forces import elastic_energy
+from sarrus.spatial.arrays import Array
+
+
+class Energy(NamedTuple):
+    """Joules, (T,) or (B, T). `elastic`: springs of joints and tendons; zero of `potential`: see `sarrus.energy`."""
+
+    kinetic: Array
+    potential: Array
+    elastic: Array
+
+    @property
+    def total(self) -> Array:
+        return self.kinetic + self.potential + self.elastic
+
+
+class Momentum(NamedTuple):
+    """In the world's axes, (T, 3) or (B, T, 3); without the rotors' armature."""
+
+    linear: Array
+    angular: Array  # about the world's origin
+    centroidal: Array  # angular, about the centre of mass
+
+
+class Drift(NamedTuple):
+    """How far what should stay the same did not, at worst over time; floats, or one per robot of a batch."""
+
+    energy: Array  # change of the total, relative to what was turned over: kinetic at its peak + range of the rest
+    linear_momentum: Array  # kg m/s
+    angular_momentum: Array  # kg m^2/s, about the world's origin
+    closure: Array  # largest closure error, metres or radians
+
+
+def energy(model: Model, q: Array, v: Array) -> Energy:
+    """The energy at states (..., nq), (..., nv)."""
+    found = evaluate(model, "energy", {"q": q, "v": v})
+    elastic = elastic_energy(model, q)
+    for body, s in zip(model.bodies, model.layout.q, strict=True):
+        if np.any(body.joint.stiffness):
+            stretch = body.joint.type.difference(np.broadcast_to(body.joint.rest, q[..., s].shape), q[..., s])
+            elastic += 0.5 * np.sum(body.joint.stiffness * stretch * stretch, axis=-1)
+    return Energy(found["kinetic"], found["potential"], elastic)
+
+
+def momentum(model: Model, q: Array, v: Array) -> Momentum:
+    """The momentum at states (..., nq), (..., nv)."""
+    h = evaluate(model, "centroidal_momentum", {"q": q, "v": v})["h"]
+    linear, centroidal = h[..., :3], h[..., 3:]
+    return Momentum(linear, centroidal + np.cross(center_of_mass(model, q), linear), centroidal)
+
+
+def center_of_mass(model: Model, q: Array) -> Array:
+    """(..., 3) at configurations (..., nq)."""
+    return evaluate(model, "center_of_mass", {"q": q})["position"]
+
+
+def drift(energy: Energy, momentum: Momentum, closure_error: Array) -> Drift:
+    """The drift of what is given over time, (T, ...) or (B, T, ...)."""
+    turned_over = energy.kinetic.max(-1) + np.ptp(energy.potential + energy.elastic, axis=-1)
+    changed = np.abs(energy.total - energy.total[..., :1]).max(-1)
+    linear, angular = (np.linalg.norm(x - x[..., :1, :], axis=-1).max(-1) for x in (momentum.linear, momentum.angular))
+    relative = changed / np.where(turned_over > 0.0, turned_over, 1.0)
+    return Drift(relative, linear, angular, closure_error.max(-1))

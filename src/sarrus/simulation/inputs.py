@@ -1,0 +1,120 @@
+"""What a simulation is given, checked: where it starts, and what acts from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.errors import StateError, UnsupportedError
+from sarrus.model.arguments import as_numbers, as_type
+from sarrus.model.model import Model
+from sarrus.model.state import as_state_array, check_configuration, neutral
+from sarrus.simulation.actuation import actuated, needs_actuators
+from sarrus.simulation.controllers import AbstractController, PythonController
+from sarrus.spatial.arrays import Array
+
+_VALID = {
+    "controller": "None, a function (t, q, v) -> tau, sarrus.pd(...)",
+    "controls": "None, an array, a function (t, q, v) -> controls",
+}
+
+
+def initial_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
+    """(B, nq), (B, nv), and whether one state was given; default: the model's home, or neutral, at rest."""
+    if q0 is None:
+        q0 = neutral(model) if model.home is None else model.home
+    q = check_configuration(model, q0)
+    v = as_state_array("v", np.zeros(model.nv) if v0 is None else v0, model.nv)
+    if q.ndim == v.ndim == 2 and len(q) != len(v):
+        raise StateError(f"batches of different sizes: q0 has {len(q)} and v0 has {len(v)}")
+    batch = len(q) if q.ndim == 2 else len(v) if v.ndim == 2 else 1
+    single = q.ndim == 1 and v.ndim == 1
+    return np.broadcast_to(q, (batch, model.nq)), np.broadcast_to(v, (batch, model.nv)), single
+
+
+@dataclass(frozen=True)
+class StepInput:
+    """Values of one input of the step, (B, T, n); a dimension of length 1 is held."""
+
+    array: Array
+
+    @property
+    def per_state(self) -> bool:
+        return self.array.shape[0] != 1
+
+    @property
+    def per_step(self) -> bool:
+        return self.array.shape[1] != 1
+
+    @property
+    def compact(self) -> Array:
+        """The array without the dimensions that are held."""
+        array = self.array if self.per_step else self.array[:, 0]
+        return array if self.per_state else array[0]
+
+    def at(self, step: int) -> Array:
+        """The values at a step, (n,) or (B, n); after the last one, those of the last one."""
+        row = self.array[:, min(step, self.array.shape[1] - 1)]
+        return row if self.per_state else row[0]
+
+
+class Actions(NamedTuple):
+    """Everything that acts from outside."""
+
+    controllers: tuple[AbstractController, ...]  # compiled into the step
+    inputs: dict[str, StepInput]  # of the step
+    functions: dict[str, PythonController]  # asked at every step for tau or controls
+
+
+def as_actions(model: Model, controller: Any, tau: Any, controls: Any, batch: int, steps: int) -> Actions:
+    """Joint forces, controls and a controller, checked and sorted."""
+    compiled: list[AbstractController] = []
+    functions: dict[str, PythonController] = {}
+    if isinstance(controller, AbstractController):
+        compiled.append(controller)
+    elif controller is not None:
+        functions["tau"] = check_function("controller", controller)
+        tau = np.zeros(model.nv) if tau is None else tau
+    if controls is not None:
+        needs_actuators(model)
+        if callable(controls):
+            functions["controls"] = check_function("controls", controls)
+            controls = np.zeros(model.nu)
+        compiled.append(actuated(model, controls))
+    arrays: dict[str, tuple[int, Any]] = {} if tau is None else {"tau": (model.nv, tau)}
+    for one in compiled:
+        arrays |= one.inputs(model)
+    inputs = {name: as_step_input(name, x, size, batch, steps) for name, (size, x) in arrays.items()}
+    return Actions(tuple(compiled), inputs, functions)
+
+
+def check_function(argument: str, given: Any) -> PythonController:
+    """A function that Python calls at every step, or an error that says what is valid."""
+    if not callable(given) or hasattr(given, "n_instructions"):
+        valid = f"{_VALID[argument]}, sarrus.controller(casadi_function)"
+        raise UnsupportedError(f"{argument} is {given!r}. Valid: {valid}")
+    return given
+
+
+def as_step_input(name: str, value: Any, size: int, batch: int, steps: int) -> StepInput:
+    """An array (n,), (T, n) or (B, T, n); else an error that says what was expected."""
+    expected = f"{name}: expected shape ({size},), ({steps}, {size}) or ({batch}, {steps}, {size})"
+    given = np.atleast_1d(as_type(expected, as_numbers(expected, value), float))
+    array: Array = given.reshape((1,) * (3 - given.ndim) + given.shape)
+    fits = array.ndim == 3 and array.shape[0] in (1, batch) and array.shape[2] == size
+    if not fits or (array.shape[1] != 1 and array.shape[1] < steps):
+        raise StateError(f"{expected}, got {given.shape}")
+    if not np.isfinite(given).all():
+        where = [int(i) for i in np.argwhere(~np.isfinite(given))[0]]
+        raise StateError(f"{name}{where} is {given[tuple(where)]}: every number must be finite")
+    return StepInput(array[:, : max(1, steps)])
+
+
+def steps_in(name: str, value: Any) -> int:
+    """How many steps an array (T, n) or (B, T, n) is for; 0 if it says nothing about that."""
+    if not isinstance(value, np.ndarray | list | tuple):
+        return 0
+    shape = as_numbers(f"{name}: expected an array", value).shape
+    return shape[-2] if len(shape) >= 2 else 0

@@ -1,0 +1,235 @@
+"""`Simulation`: how a robot is stepped through time, as data; `run`, `rollout` and `step` are what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.calls.default_method import method_for
+from sarrus.errors import StateError, UnsupportedError, unknown_name
+from sarrus.model.arguments import positive_number, whole_number
+from sarrus.model.model import Model
+from sarrus.registry.table import find
+from sarrus.simulation.adaptive_stepper import AdaptiveStepper
+from sarrus.simulation.controllers import AbstractController, PythonController
+from sarrus.simulation.inputs import as_actions, check_function, initial_state, steps_in
+from sarrus.simulation.integrators import INTEGRATORS
+from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters
+from sarrus.simulation.stabilization import check_closed, projection_interval, with_stabilization
+from sarrus.simulation.step import StepSettings
+from sarrus.simulation.step_kernels import Carry, StepKernels
+from sarrus.simulation.steppers import AbstractStepper, NativeStepper, Progress, PythonStepper, StepRange
+from sarrus.simulation.time_loop import TimeLoop
+from sarrus.simulation.trajectory import State, Trajectory
+from sarrus.simulation.trajectory_files import FIELDS
+from sarrus.spatial.arrays import Array
+from sarrus.status import Status
+
+# Options of methods that iterate, where nothing else is said. The residual is relative to the accelerations: no step
+# notices it. Within a step loops are not quite closed, and rows that are redundant where they are (Bennett's linkage)
+# are then independent by very little: taken at their word they would lock the mechanism.
+_OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
+
+
+class StepResult(NamedTuple):
+    """The state after a step, from which `Simulation.step` goes on, and the dynamics at the beginning of the step."""
+
+    time: float
+    q: Array  # (nq,) or (B, nq)
+    v: Array
+    status: Array  # `sarrus.Status`, the worst of this step and of a projection after it
+    tau: Array
+    qdd: Array
+    forces: Array
+    residual: Array
+    iterations: Array
+    carried: Carry  # what the next step begins with: constraint forces, which states have diverged
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How a robot is stepped through time, and what is recorded of it: settings that are checked when they are made.
+
+    dt             seconds per step
+    integrator     semi_implicit_euler, implicit, rk4, adaptive
+    method         of forward dynamics (`sarrus.methods()`); None: what fits the robot
+    controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
+    options        of the method: a dictionary
+    project_every  steps after which the state is projected onto the constraints; None: never; "auto": 10 where
+                   there are constraints and no Baumgarte feedback
+    stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
+    joint_forces   damping, springs, friction, limits, effort limits: all, none, or a `JointForces`
+    accuracy       of the adaptive integrator: error of a step, in radians or metres (and per second)
+    record         what is recorded, beside q and v: tau, qdd, forces, residual, iterations, status
+    record_every   steps from one recorded state to the next; the first and the last are always recorded
+    threads        for a batch; None: as many as are worth it
+    """
+
+    model: Model
+    dt: float = 1e-3
+    integrator: str = "semi_implicit_euler"
+    method: str | None = None
+    _: KW_ONLY
+    controller: PythonController | AbstractController | None = None
+    options: dict[str, Any] | None = field(default=None, hash=False)
+    project_every: int | str | None = "auto"
+    stabilization: float | None = None
+    joint_forces: bool | JointForces = True
+    accuracy: float = 1e-6
+    record: Iterable[str] = tuple(FIELDS)
+    record_every: int = 1
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.integrator, str) or self.integrator not in INTEGRATORS:
+            raise unknown_name("integrator", self.integrator, INTEGRATORS)
+        positive_number("dt", self.dt)
+        positive_number("accuracy", self.accuracy)
+        whole_number("record_every", self.record_every, least=1)
+        if self.threads is not None:
+            whole_number("threads", self.threads, least=1)
+        if isinstance(self.record, str) or not isinstance(self.record, Iterable):
+            raise StateError(f"record is {self.record!r}: expected several names. Valid: {', '.join(FIELDS)}")
+        object.__setattr__(self, "record", tuple(self.record))
+        for name in self.record:
+            if name not in FIELDS:
+                raise unknown_name("recorded array", name, FIELDS)
+        if self.controller is not None and not isinstance(self.controller, AbstractController):
+            check_function("controller", self.controller)
+        method, _ = find(self._method), self._project_every  # which are checked by being found
+        if not isinstance(self.options, dict | None):
+            raise StateError(f"options is {self.options!r}: expected a dictionary. Valid: {', '.join(method.options)}")
+        method.check_options(self.options or {})
+
+    def run(
+        self,
+        q0: Any = None,
+        v0: Any = None,
+        duration: float = 1.0,
+        *,
+        steps: int | None = None,
+        tau: Any = None,
+        controls: Any = None,
+        progress: Progress | None = None,
+        save: str | PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> Trajectory:
+        """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
+
+        q0, v0    where it starts; default: the model's home (or neutral) configuration, at rest
+        duration  seconds; or `steps`
+        tau       joint forces, (nv,), (T, nv) for every step or (B, T, nv); added to the controller's
+        controls  of the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
+                  `sarrus.controller`; None: actuators do nothing
+        progress  called now and then with (steps done, steps in all)
+        save      a file (.npz, .parquet), or a directory to which a long simulation is streamed, memory bounded
+        resume    go on with what is in that directory
+
+        Ctrl-C ends it early: the trajectory has what was computed (`settings["interrupted"]`). A state that diverges
+        keeps its last finite values and does not disturb the others of a batch: see `status`.
+        """
+        if steps is None:
+            count = positive_number("duration", duration, least=0.0) / self.dt
+            if not count < 2.0**53:
+                raise StateError(f"duration is {duration!r} and dt {self.dt!r}: these are {count:g} steps")
+            steps = round(count)
+        steps = whole_number("steps", steps, least=0)
+        q, v, single = initial_state(self.stepped_model, q0, v0)
+        check_closed(self.stepped_model, q, v, self._project_every)
+        stepper = self._stepper(tau, controls, len(q), steps, single)
+        settings: dict[str, Any] = {
+            "dt": float(self.dt), "integrator": self.integrator, "method": self._method,
+            "record_every": self.record_every, "project_every": self._project_every,
+            "stabilization": self.stabilization, "status_words": [status.words for status in Status],
+        }  # fmt: skip
+        names = tuple(dict.fromkeys(["q", "v", *self.record]))
+        threads = stepper.kernels.step.threads_for(len(q) * steps, self.threads)
+        whole = StepRange(len(q), 0, steps, steps, self.record_every, names, threads, progress)
+        return TimeLoop(self.stepped_model, whole, stepper, settings).run(q, v, save, resume)
+
+    def rollout(self, q0: Any, v0: Any = None, tau: Any = None, *, steps: int | None = None, **more: Any) -> Trajectory:
+        """`run`, with its arguments, for as many steps as `tau` or `controls` have if `steps` does not say."""
+        if steps is None:
+            steps = max(steps_in("tau", tau), steps_in("controls", more.get("controls")))
+            if not steps:
+                raise StateError("rollout: give `steps`, or tau or controls of shape (T, n) or (B, T, n)")
+        return self.run(q0, v0, steps=steps, tau=tau, **more)
+
+    def step(self, state: State | StepResult, *, tau: Any = None, controls: Any = None) -> StepResult:
+        """One step from a state: `State(0.0, q, v)`, the `final` one of a trajectory, or what a step returned.
+
+        tau, controls  (n,), or (B, n) for a batch
+
+        Steps that go on from each other's results are those of `run`, to the last bit.
+        """
+        q, v, single = initial_state(self.stepped_model, state.q, state.v)
+        batch, first = len(q), round(state.time / self.dt)
+        tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
+        stepper = self._stepper(tau, controls, batch, first + 1, single, one_step=True)
+        carry = stepper.begin(q, v, first)
+        if isinstance(state, StepResult):
+            carry |= {name: x.copy() for name, x in state.carried.items() if name not in ("q", "v")}
+        threads = stepper.kernels.step.threads_for(batch, self.threads)
+        rows, done = stepper.advance(carry, StepRange(batch, first, first + 1, first + 2, 1, tuple(FIELDS), threads))
+        if done == first:
+            raise KeyboardInterrupt
+        worst = carry["worst_status"]  # of what came after the row: a projection, or all of an adaptive step
+        found: dict[str, Any] = {name: x[0, 0] if single else x[:, 0] for name, x in rows.items()}
+        found |= {name: carry[name].reshape(found[name].shape) for name in ("q", "v")}
+        found["status"] = np.maximum(found["status"], worst.reshape(np.shape(found["status"]))).astype(int)
+        carried = carry | {"worst_status": np.zeros_like(worst)}
+        return StepResult(**found, time=(first + 1) * self.dt, carried=carried)
+
+    # --- how it is done ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def stepped_model(self) -> Model:
+        """The model with Baumgarte's feedback where it is asked for."""
+        return with_stabilization(self.model, self.stabilization)
+
+    @cached_property
+    def _method(self) -> str:
+        return method_for(self.stepped_model, self.method)
+
+    @cached_property
+    def _project_every(self) -> int | None:
+        return projection_interval(self.stepped_model, self.project_every)
+
+    @cached_property
+    def _step_settings(self) -> StepSettings:
+        """Those of a step without controllers."""
+        usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
+        options = tuple(sorted((usual | (self.options or {})).items()))
+        which = self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
+        parameters = joint_force_parameters(self.stepped_model, which if self.joint_forces else NONE, self.dt)
+        accuracy = float(self.accuracy) if self.integrator == "adaptive" else 0.0
+        return StepSettings(self._method, options, self.integrator, float(self.dt), parameters, (), accuracy)
+
+    @cached_property
+    def _kernels(self) -> dict[tuple[bool, tuple[AbstractController, ...]], StepKernels]:
+        """Compiled steps, by whether they take tau and by the controllers that are compiled in."""
+        return {}
+
+    def _stepper(
+        self, tau: Any, controls: Any, batch: int, steps: int, single: bool, one_step: bool = False
+    ) -> AbstractStepper:
+        """The way through time that fits the integrator and what acts; for one step a program is not worth it."""
+        actions = as_actions(self.stepped_model, self.controller, tau, controls, batch, steps)
+        is_adaptive = self.integrator == "adaptive"
+        if is_adaptive and actions.functions:
+            raise UnsupportedError(
+                "the adaptive integrator chooses its times in native code: it takes compiled controllers (sarrus.pd, "
+                "sarrus.controller), tau or controls, not a Python function"
+            )
+        key = "tau" in actions.inputs, actions.controllers
+        if key not in self._kernels:
+            settings = replace(self._step_settings, controllers=actions.controllers)
+            self._kernels[key] = StepKernels(self.stepped_model, settings, key[0], self._project_every)
+        in_python = actions.functions or one_step
+        kind = AdaptiveStepper if is_adaptive else PythonStepper if in_python else NativeStepper
+        return kind(self._kernels[key], actions, single)

@@ -1,0 +1,79 @@
+"""The kernels of a step: the step itself and, every so often, the projection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sarrus.codegen.runtime.kernel import Kernel, compile
+from sarrus.model.model import Model
+from sarrus.simulation.adaptive import SCALARS, attempt
+from sarrus.simulation.joint_forces import effort_limits
+from sarrus.simulation.step import PROJECTION, StepSettings, step_algorithm
+from sarrus.spatial.arrays import Array
+
+Carry = dict[str, Array]  # what states carry from one step to the next, by the name of the kernel's input
+
+# What a step, or an attempt at one, hands to the next: output, input.
+_CARRIED = {x: x for x in ("q", "v", "alive", "worst_status", "step", "time", "h", "accepted", "rejected")}
+_CARRIED["forces"] = "forces0"
+
+
+class StepKernels:
+    """A compiled step with its projection. With the adaptive integrator, `stepped` is an attempt at a step."""
+
+    def __init__(self, model: Model, settings: StepSettings, with_tau: bool, project_every: int | None) -> None:
+        explicit_model, explicit, attempted = model, settings, None
+        if settings.integrator == "implicit":
+            explicit_model, explicit = implicit_step(model, settings)
+        elif settings.integrator == "adaptive":  # a plain step evaluates the dynamics at recorded states
+            explicit = replace(settings, integrator="semi_implicit_euler", accuracy=0.0)
+            attempted = compile(model, step_algorithm(model, settings, with_tau, attempt, SCALARS), settings=settings)
+        algorithm = step_algorithm(explicit_model, explicit, with_tau)
+        self.step: Kernel = compile(explicit_model, algorithm, settings=explicit)
+        self.stepped: Kernel = attempted or self.step
+        self.projection: Kernel | None = compile(model, PROJECTION) if project_every else None
+        self.project_every = project_every or 0
+        self.dt = settings.dt
+        self.shapes = {port.name: port.shape for port in self.step.tape.outputs}
+        inputs, outputs = self.stepped.input_names, self.stepped.output_names
+        self.carried = {output: name for output, name in _CARRIED.items() if output in outputs and name in inputs}
+
+    def begin(self, q: Array, v: Array, step: int = 0) -> Carry:
+        """What states (B, n) carry at first."""
+        first = {"q": q, "v": v, "alive": 1.0, "step": step, "h": self.dt}
+        shapes = {port.name: (len(q), *port.shape) for port in self.stepped.tape.inputs}
+        return {
+            x: np.array(np.broadcast_to(first.get(x, 0.0), shapes[x]), float, order="C") for x in self.carried.values()
+        }
+
+    def project(self, carry: Carry) -> Carry:
+        """The arrays that the projection changes."""
+        assert self.projection is not None
+        return self.projection(*(carry[name] for name in self.projection.input_names))._asdict()
+
+
+def implicit_step(model: Model, settings: StepSettings) -> tuple[Model, StepSettings]:
+    """The model and settings whose explicit step is the step with damping, stiffness and a controller's gains implicit.
+
+    M a = f - D (v + dt a) - K (q + dt (v + dt a) - rest): D and K belong to joints, as armature does, so the whole
+    effect is an armature of dt D + dt^2 K and springs that look ahead. Every method of dynamics serves.
+    """
+    dt, parameters = settings.dt, settings.joint_forces
+    K, D = np.array(parameters.joints.stiffness), np.array(parameters.joints.damping)
+    free = np.where(
+        np.isfinite(effort_limits(model)) & parameters.effort, 0.0, 1.0
+    )  # a motor at its limit is no spring
+    for controller in settings.controllers:
+        kp, kd = controller.gains(model)
+        K, D = free * kp + K, free * kd + D
+    added = dt * D + dt**2 * K
+    bodies = []
+    for body, at in zip(model.bodies, model.layout.v, strict=True):
+        armature = body.joint.armature + added[at]
+        armature.flags.writeable = False
+        bodies.append(replace(body, joint=replace(body.joint, armature=armature)))
+    controllers = tuple(controller.with_lookahead(dt * free) for controller in settings.controllers)
+    changed = replace(settings, joint_forces=replace(parameters, lookahead=dt), controllers=controllers)
+    return replace(model, bodies=tuple(bodies)), changed

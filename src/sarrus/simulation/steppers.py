@@ -1,0 +1,206 @@
+"""Ways through time: native code, or step by step from Python (`adaptive.py` has the third).
+
+Each goes through a range of steps, takes along what states carry, and fills recorded rows (B, rows, ...). A row holds a
+state, the dynamics at it, and as `status` the worst since the row before. Ctrl-C ends a range early.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
+from sarrus.errors import StateError
+from sarrus.model.arguments import as_numbers, empty
+from sarrus.simulation.inputs import Actions
+from sarrus.simulation.step_kernels import Carry, StepKernels
+from sarrus.spatial.arrays import Array
+
+Progress = Callable[[int, int], None]  # (steps done, steps in all)
+Rows = dict[str, Array]  # (B, rows, ...) by name
+
+CARRIED_ROWS = {"q": "q", "v": "v", "status": "worst_status"}  # rows that need no evaluation of dynamics
+_CHUNK_SECONDS = 0.2  # of native code between two looks at Ctrl-C and calls of `progress`
+_FIRST_CHUNK, _FASTER = 16, 8  # steps of the first chunk; how much longer the next may be
+_FUNCTIONS = {"tau": "the controller", "controls": "the function that gives controls"}
+
+
+@dataclass(frozen=True)
+class StepRange:
+    """Steps first .. stop - 1 of `steps`, and what is recorded of them."""
+
+    batch: int
+    first: int
+    stop: int
+    steps: int
+    every: int  # steps from row to row
+    names: tuple[str, ...]
+    threads: int
+    progress: Progress | None = None
+
+    @property
+    def first_row(self) -> int:
+        return -(-self.first // self.every)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it ends the simulation; then there is a row for the state at the end."""
+        return self.stop == self.steps
+
+    def count(self, done: int) -> int:
+        """The number of rows after so many steps."""
+        return -(-done // self.every) - self.first_row
+
+    def empty_rows(self, shapes: dict[str, tuple[int, ...]]) -> Rows:
+        what = "a trajectory (record_every= keeps fewer states, save= streams them to disk)"
+        count = self.count(self.stop) + self.is_last
+        return {name: empty(what, (self.batch, count, *shapes[name]), float) for name in self.names}
+
+
+class AbstractStepper(ABC):
+    """A way through time with these kernels, under these actions, of one state or of a batch."""
+
+    progress_every = 1  # of the times when `progress` could be called
+
+    def __init__(self, kernels: StepKernels, actions: Actions, single: bool) -> None:
+        self.kernels, self.single = kernels, single
+        self.inputs, self.functions = actions.inputs, actions.functions
+
+    def begin(self, q: Array, v: Array, step: int) -> Carry:
+        """What states (B, n) carry before this step."""
+        return self.kernels.begin(q, v, step)
+
+    def advance(self, carry: Carry, span: StepRange) -> tuple[Rows, int]:
+        """Go through a range of steps, `carry` being changed in place: what is recorded, and up to which step."""
+        rows, done = span.empty_rows(self.kernels.shapes), span.first
+        try:
+            for done in self.chunks(carry, span, rows):
+                if span.progress is not None and done % self.progress_every == 0:
+                    span.progress(done, span.steps)
+            if span.is_last:
+                self.record_last(carry, span, rows)
+        except KeyboardInterrupt:
+            rows = {name: array[:, : span.count(done)] for name, array in rows.items()}
+        self.complete(span, rows)
+        return rows, done
+
+    @abstractmethod
+    def chunks(self, carry: Carry, span: StepRange, rows: Rows) -> Iterator[int]:
+        """Step and record; every now and then, how many steps are done."""
+
+    @abstractmethod
+    def record_last(self, carry: Carry, span: StepRange, rows: Rows) -> None:
+        """Fill the row of the state at the end."""
+
+    def complete(self, span: StepRange, rows: Rows) -> None:
+        """Add to the rows what is evaluated for all of them at once."""
+        return
+
+    def evaluate(self, carry: Carry, step: int) -> Any:
+        """One step from Python, of one state or of a batch; `carry` stays as it is."""
+        lead = carry["q"].shape[:-1]
+        inputs = {
+            name: np.ascontiguousarray(np.broadcast_to(x.at(step), (*lead, x.array.shape[-1])))
+            for name, x in self.inputs.items()
+        }
+        for name, function in self.functions.items():
+            inputs[name] = inputs[name] + self._answer(name, function, step, carry, inputs[name].shape)
+        arrays = carry | inputs
+        return self.kernels.step(*(arrays[name] for name in self.kernels.step.input_names))
+
+    def _answer(self, name: str, function: Callable[..., Any], step: int, carry: Carry, shape: tuple) -> Array:
+        """What a function in Python says, checked."""
+        who, t = _FUNCTIONS[name], step * self.kernels.dt
+        found = as_numbers(f"{who} must return numbers", function(t, carry["q"], carry["v"]))
+        if found.shape != shape:
+            raise StateError(f"{who} returned shape {found.shape} at t = {t:g} s, expected {shape}")
+        if not np.isfinite(found).all():
+            raise StateError(f"{who} returned a number that is not finite at t = {t:g} s")
+        return found
+
+
+def record(rows: Rows, row: int, carry: Carry, result: Any) -> None:
+    """Fill a row: the state at the beginning of a step, and what the step found there."""
+    for name, array in rows.items():
+        array[:, row] = carry[name] if name in ("q", "v") else getattr(result, CARRIED_ROWS.get(name, name))
+
+
+class NativeStepper(AbstractStepper):
+    """All in native code, in chunks of a fraction of a second."""
+
+    def chunks(self, carry: Carry, span: StepRange, rows: Rows) -> Iterator[int]:
+        program = self._program(carry, span, rows)
+        done, chunk = span.first, _FIRST_CHUNK
+        while done < span.stop:
+            count = min(chunk, span.stop - done)
+            began = time.perf_counter()
+            program.run(span.batch, count, done, span.threads)
+            seconds = time.perf_counter() - began
+            done += count
+            chunk = int(max(1, min(_FASTER * count, count * _CHUNK_SECONDS / max(seconds, 1e-9))))
+            yield done
+
+    def record_last(self, carry: Carry, span: StepRange, rows: Rows) -> None:
+        if set(rows) <= set(CARRIED_ROWS):
+            for name in rows:
+                rows[name][:, -1] = carry[CARRIED_ROWS[name]]
+        else:
+            record(rows, -1, carry, self.evaluate(carry, span.steps))
+
+    def _program(self, carry: Carry, span: StepRange, rows: Rows) -> Program:
+        """What is done with kernels 0, the step, and 1, the projection: before all steps, at each, and after."""
+        kernels, projection = self.kernels, self.kernels.projection
+        before = [Gather(0, name, array) for name, array in carry.items()]
+        after = [Scatter(0, name, array, from_input=True) for name, array in carry.items()]
+        each: list[Any] = []
+        for name, x in self.inputs.items():
+            (each if x.per_step else before).append(Gather(0, name, x.compact, x.per_state, x.per_step))
+        each.append(Run(0))
+        recorded: dict[str, Any] = {"per_step": True, "every": span.every, "first_row": span.first_row}
+        for name, array in rows.items():  # q and v as they are at the beginning of the step
+            each.append(Scatter(0, CARRIED_ROWS.get(name, name), array, from_input=name in ("q", "v"), **recorded))
+        each += [Copy((0, output), (0, name)) for output, name in kernels.carried.items()]
+        if "status" in rows:  # the worst since the row before
+            each.append(Gather(0, "worst_status", np.zeros(()), per_state=False, every=span.every))
+        if projection is None:
+            return Program((kernels.stepped.native,), before, each, after)
+        when: dict[str, Any] = {"every": kernels.project_every, "phase": kernels.project_every - 1}
+        each += [Copy((0, name), (1, name), from_input=True, **when) for name in projection.input_names]
+        each.append(Run(1, **when))
+        each += [Copy((1, name), (0, name), **when) for name in projection.output_names]
+        return Program((kernels.stepped.native, projection.native), before, each, after)
+
+
+class PythonStepper(AbstractStepper):
+    """One call of the kernel per step, with functions that are asked for tau or controls.
+
+    A single state is carried, and shown to the functions, without a batch dimension.
+    """
+
+    progress_every = 1000
+
+    def begin(self, q: Array, v: Array, step: int) -> Carry:
+        carry = super().begin(q, v, step)
+        return {name: np.asarray(x[0]) for name, x in carry.items()} if self.single else carry
+
+    def chunks(self, carry: Carry, span: StepRange, rows: Rows) -> Iterator[int]:
+        kernels, ok = self.kernels, np.zeros_like(carry["worst_status"])
+        for t in range(span.first, span.stop):
+            result = self.evaluate(carry, t)
+            is_recorded = t % span.every == 0
+            if is_recorded:
+                record(rows, t // span.every - span.first_row, carry, result)
+            carry.update({name: getattr(result, output) for output, name in kernels.carried.items()})
+            if is_recorded:
+                carry["worst_status"] = ok
+            if kernels.projection is not None and t % kernels.project_every == kernels.project_every - 1:
+                carry.update(kernels.project(carry))
+            yield t + 1
+
+    def record_last(self, carry: Carry, span: StepRange, rows: Rows) -> None:
+        record(rows, -1, carry, self.evaluate(carry, span.steps))
