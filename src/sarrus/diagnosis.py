@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.position.closure import closure as _closure
-from sarrus.algorithms.tree.crba import crba as _crba
-from sarrus.calls.eager import eager
+from sarrus.algorithms.position.closure import closure
+from sarrus.algorithms.tree.crba import crba
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
 from sarrus.mechanics.constraints.all_rows import all_rows
@@ -35,8 +34,6 @@ _ASSEMBLED = 1e-7  # metres or radians: what files with seven digits leave open
 _RANK = 1e-7  # of the largest singular value; rows have unit length in the kinetic metric
 _CONFLICT = 1e-8
 _CONTRACTION = 100.0  # mu times the smallest eigenvalue: each proximal iteration then gains two digits
-
-closure, crba = eager(_closure), eager(_crba)
 
 
 @dataclass(frozen=True)

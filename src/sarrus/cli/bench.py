@@ -16,13 +16,14 @@ import sarrus
 from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peer
 from sarrus.cli.robot_argument import HELP, AllowOutside, robot_for
 from sarrus.cli.timing import Timing, interleaved, ratio
-from sarrus.codegen.runtime.kernel import Kernel, available_cores
-from sarrus.codegen.runtime.kernel import compile as compile_kernel
+from sarrus.codegen.runtime.compile import compile as compile_kernel
+from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.peak import measure_peak
+from sarrus.codegen.runtime.threads import available_cores
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
-from sarrus.registry import table as registry
+from sarrus.registry.table import find
 
 _DISAGREEMENT = 1e-9
 
@@ -150,7 +151,7 @@ def random_inputs(model: Model, kernel: Kernel, batch: int, seed: int = 0) -> li
 
 
 def _eager(model: Model, method: str, kernel: Kernel, first: list[np.ndarray], options: dict[str, Any]) -> Any:
-    return registry.find(method).function(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
+    return find(method)(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
 
 
 def _outputs(kernel: Kernel, batch: int) -> tuple[np.ndarray, ...]:

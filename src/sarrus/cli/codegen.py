@@ -9,8 +9,7 @@ import numpy as np
 import typer
 
 from sarrus.cli.robot_argument import HELP, AllowOutside, robot_for
-from sarrus.codegen.runtime.kernel import identifier
-from sarrus.codegen.tape.c_export import write_c
+from sarrus.codegen.tape.c_export import identifier, write_c
 from sarrus.codegen.tape.trace import trace
 
 

@@ -12,12 +12,11 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
-from sarrus.codegen.tape.trace import op_count
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
 from sarrus.model.constraints import CenterOfMass, Coupling, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.model import Body, Model
-from sarrus.registry import table as registry
+from sarrus.registry.table import catalog
 
 _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 
@@ -41,14 +40,14 @@ def info(
         task = progress.add_task("loading")
         model = robot_from(robot, floating_base, allow_outside=allow_outside)
         counts, refused = {}, {}
-        for entry in registry.algorithms().values():
-            if entry.options and "frame" in entry.options:
+        for name, algorithm in catalog().items():
+            if "frame" in algorithm.options:
                 continue
-            progress.update(task, description=f"tracing {entry.name}")
+            progress.update(task, description=f"tracing {name}")
             try:
-                counts[entry.name] = op_count(model, entry.name)
+                counts[name] = algorithm.op_count(model)
             except (UnsupportedError, IllPosedError) as error:
-                refused[entry.name] = str(error)
+                refused[name] = str(error)
     if as_json:
         typer.echo(json.dumps(_as_dict(model, counts, refused), indent=2))
         return

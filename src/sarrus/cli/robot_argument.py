@@ -15,7 +15,8 @@ from sarrus.importers import load, load_urdf
 from sarrus.importers.example_robots import example_robot
 from sarrus.model.model import Model
 from sarrus.planning.embedding import embed
-from sarrus.registry import table as registry
+from sarrus.registry.features import Feature
+from sarrus.registry.table import find
 
 HELP = (
     "A URDF or MJCF file; `zoo:NAME:ARGS` for a mechanism of the zoo (zoo:chain:7, zoo:stem:5:4, zoo:sarrus_linkage); "
@@ -46,7 +47,7 @@ def robot_from(
 def robot_for(text: str, floating_base: bool | None, method: str, allow_outside: bool = False) -> Model:
     """The model that the text names, its loops and couplings embedded where the method needs that (ce_aba, ...)."""
     model = robot_from(text, floating_base, allow_outside=allow_outside)
-    return embed(model) if registry.find(method).family == "embedded" and model.embedding is None else model
+    return embed(model) if Feature.EMBEDDED in find(method).needs and model.embedding is None else model
 
 
 def _from_zoo(text: str) -> Model:

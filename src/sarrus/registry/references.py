@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sarrus.registry import table as registry
+from sarrus.registry.table import find
 
 BIBTEX: dict[str, str] = {
     "featherstone2008": """@book{featherstone2008,
@@ -135,5 +135,5 @@ def cite(*methods: str) -> str:
 
     >>> print(sarrus.cite("pv", "efpa"))
     """
-    keys = dict.fromkeys(key for method in methods for key in registry.find(method).references)
+    keys = dict.fromkeys(key for method in methods for key in find(method).references)
     return "\n\n".join(BIBTEX[key] for key in keys)

@@ -37,7 +37,7 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     }
     sizes = {name: len(x) for name, x in arrays.items() if x.ndim == 2}
     if not sizes:
-        return np.asarray(entry.function(model, model.actuators, **arrays), float)
+        return np.asarray(entry.text(model, model.actuators, **arrays), float)
     if len(set(sizes.values())) > 1:
         raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
     batch = next(iter(sizes.values()))
@@ -49,7 +49,7 @@ def actuation(model: Model) -> registry.Algorithm:
     """`limited_torques` as an entry like those of the registry, for `trace` and `compile` (option `actuators`)."""
     needs_actuators(model)
     ports = (registry.Input("q", False), registry.Input("v", False), registry.Input("controls", False, (model.nu,)))
-    return registry.Algorithm("actuator_forces", limited_torques, ports, "tau", ("actuators",), "O(n)", (), (), "tree")
+    return registry.Algorithm("actuator_forces", limited_torques, ports, "tau", ("actuators",), "O(n)")
 
 
 def needs_actuators(model: Model) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.codegen.runtime.kernel import compile
+from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 from sarrus.model.model import Model
 from sarrus.registry import table as registry
@@ -110,8 +110,7 @@ class AdaptiveEngine:
         names = {port.name for port in entry.inputs}
         more = [registry.Input(x, False, ()) for x in (*_CARRIED[2:], "length") if x not in names]
         algorithm = registry.Algorithm(
-            "adaptive_step", attempt, (*entry.inputs, *more), None, ("settings", "tolerance"), entry.cost, (), (),
-            "constrained dynamics",
+            "adaptive_step", attempt, (*entry.inputs, *more), None, ("settings", "tolerance"), entry.cost,
         )  # fmt: skip
         self.kernel = compile(model, algorithm, settings=settings, tolerance=tolerance)
         self.given, self.settings = given, settings

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.runtime.kernel import compile
+from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.trace import trace
 from sarrus.model.model import Model

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.runtime.kernel import Kernel, compile
+from sarrus.codegen.runtime.compile import compile
+from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, as_type

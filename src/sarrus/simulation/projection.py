@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from sarrus.algorithms.position.project import ProjectResult, project
-from sarrus.codegen.runtime.kernel import Kernel, compile
+from sarrus.codegen.runtime.compile import compile
+from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, LinkConstraint
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -32,7 +33,7 @@ class Projector:
             self._kernel = compile(self.model, "project", inputs=("q", "v", "held"))
         if self._kernel is not None:
             return self._kernel(q, *(np.ascontiguousarray(x) for x in given))
-        found = [project(self.model, *state) for state in zip(q, *given, strict=True)]
+        found = [project.text(self.model, *state) for state in zip(q, *given, strict=True)]
         self._done += sum(int(x.iterations) + 1 for x in found)
         columns = zip(*found, strict=True) if found else ((),) * len(ProjectResult._fields)
         return ProjectResult(*(np.array([np.asarray(x, dtype=float) for x in column]) for column in columns))

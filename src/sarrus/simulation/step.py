@@ -95,7 +95,7 @@ def step_algorithm(model: Model, settings: StepSettings, with_tau: bool, name: s
     if settings.controller is not None:
         ports += [registry.Input(x, False, shape) for x, shape in settings.controller.ports(model).items()]
     cost = registry.find(settings.method).cost
-    return registry.Algorithm(name, step, tuple(ports), None, ("settings",), cost, (), (), "constrained dynamics")
+    return registry.Algorithm(name, step, tuple(ports), None, ("settings",), cost)
 
 
 def acceleration_of(model: Model, settings: StepSettings, inputs: dict[str, Array], time: Any) -> Any:
@@ -109,7 +109,7 @@ def acceleration_of(model: Model, settings: StepSettings, inputs: dict[str, Arra
             tau = tau + settings.controller.torque(model, q, v, time(c), inputs)
         tau = within_effort(model, numbers, tau)
         warm = {"forces0": forces} if forces is not None and warm_starts(entry.name) else {}
-        result = entry.function(
+        result = entry.text(
             model, q=q, v=v, tau=tau + joint_forces(model, numbers, q, v), **warm, **dict(settings.options)
         )
         if entry.outputs is not None:  # a tree's: accelerations only
@@ -154,7 +154,7 @@ class ProjectedResult(NamedTuple):
 
 def back_onto_constraints(model: Model, q: Array, v: Array, alive: Array, worst: Array) -> ProjectedResult:
     """The state projected onto the constraints; as it was where that fails."""
-    found = project(model, q, v)
+    found = project.text(model, q, v)
     good = choose(found.error.item(), _CLOSED, alive.item(), 0.0)
     still, kept = surviving(good, (found.q, q), (found.v, v))
     status = choose(0.5, still, 0.0, choose(0.5, alive.item(), Status.NOT_PROJECTED, Status.DIVERGED))
@@ -168,7 +168,7 @@ PROJECTION = registry.Algorithm(
         registry.Input("q", False), registry.Input("v", False),
         registry.Input("alive", False, ()), registry.Input("worst", False, ()),
     ),
-    None, (), "", (), (), "tree",
+    None,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from sarrus.mechanics.problem import pose_problem
 from sarrus.mechanics.solvers.proximal import INPUTS, MAX_ITERATIONS, RANK_TOLERANCE
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -16,8 +17,7 @@ from sarrus.spatial.arrays import Array
     outputs=None,
     cost="O(n + m)",
     references=("sathya2025constrained", "lcaba2025"),
-    supports=("link constraints", "redundant rows", "conflicting rows", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS | Feature.ANY_RANK,
 )
 def constrained_aba(
     model: Model,

@@ -10,6 +10,7 @@ from sarrus.mechanics.bodies.mass_matrix import mass_matrix
 from sarrus.mechanics.problem import pose_problem
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import symmetric_product
@@ -21,8 +22,7 @@ from sarrus.spatial.stages import stage
     outputs=None,
     cost="O(n d^2)",
     references=("sathya2024pv", "todorov2014", "featherstone2010"),
-    supports=("link constraints", "multi-dof joints", "soft", "redundant rows", "conflicting rows"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS | Feature.ANY_RANK | Feature.SOFT,
 )
 def ltl_soft(
     model: Model,

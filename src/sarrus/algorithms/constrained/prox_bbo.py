@@ -14,7 +14,6 @@ from sarrus.mechanics.solvers.proximal import (
     INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
-    SUPPORTS,
     confirmed,
     iterations,
     joined,
@@ -22,6 +21,7 @@ from sarrus.mechanics.solvers.proximal import (
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -32,8 +32,7 @@ from sarrus.spatial.stages import stage
     outputs=None,
     cost="O(n + m_b^3 n), then O(n + m_b^2 n) per iteration; m_b: rows that the most loaded link supports",
     references=("lcaba2025", "brandl1987", "bae1987"),
-    supports=SUPPORTS,
-    family="constrained dynamics",
+    supports=Feature.ON_ALL | Feature.ANY_RANK,
 )
 def prox_bbo(
     model: Model,

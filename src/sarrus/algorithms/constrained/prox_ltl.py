@@ -13,7 +13,6 @@ from sarrus.mechanics.solvers.proximal import (
     INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
-    SUPPORTS,
     confirmed,
     iterations,
     joined,
@@ -21,6 +20,7 @@ from sarrus.mechanics.solvers.proximal import (
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl, ldl_solve
@@ -32,8 +32,7 @@ from sarrus.spatial.stages import stage
     outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3), then O(m^2) per iteration",
     references=("carpentier2021", "lcaba2025", "featherstone2010"),
-    supports=SUPPORTS,
-    family="constrained dynamics",
+    supports=Feature.ON_ALL | Feature.ANY_RANK,
 )
 def prox_ltl(
     model: Model,

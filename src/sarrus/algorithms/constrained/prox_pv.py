@@ -20,6 +20,7 @@ from sarrus.mechanics.solvers.proximal import (
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
 from sarrus.model.model import WORLD, Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_solve
@@ -30,8 +31,7 @@ from sarrus.spatial.linear_algebra import ldl_solve
     outputs=None,
     cost="O(n + m^2 d + m^3), then O(m^2) per iteration",
     references=("sathya2025constrained", "sathya2024pv"),
-    supports=("link constraints", "redundant rows", "conflicting rows", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS | Feature.ANY_RANK,
 )
 def prox_pv(
     model: Model,

@@ -11,6 +11,7 @@ from sarrus.mechanics.solvers.fallback import FOR_LINKS, with_fallback
 from sarrus.mechanics.solvers.penalty import typical_mobilities
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_growth, ldl_semidefinite, ldl_solve
@@ -22,8 +23,7 @@ from sarrus.spatial.stages import stage
     outputs=None,
     cost="O(n + m^2 d + m^3)",
     references=("sathya2024pv", "popov1978", "vereshchagin1989"),
-    supports=("link constraints", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS,
 )
 def pv(
     model: Model,

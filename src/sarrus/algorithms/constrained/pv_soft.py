@@ -9,6 +9,7 @@ from sarrus.mechanics.bodies.sweeps import inward_articulated, outward_accelerat
 from sarrus.mechanics.problem import pose_problem
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -19,8 +20,7 @@ from sarrus.spatial.stages import stage
     outputs=None,
     cost="O(n + m)",
     references=("sathya2024pv",),
-    supports=("link constraints", "multi-dof joints", "soft", "redundant rows", "conflicting rows"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS | Feature.ANY_RANK | Feature.SOFT,
 )
 def pv_soft(
     model: Model,

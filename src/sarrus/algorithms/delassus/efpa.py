@@ -8,6 +8,7 @@ from sarrus.mechanics.bodies.propagators import Support, propagators, put_block,
 from sarrus.mechanics.constraints.link_rows import row_matrices
 from sarrus.mechanics.linkage import linkage
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -18,7 +19,7 @@ from sarrus.spatial.stages import stage
     outputs="Lambda_inv",
     cost="O(n + m d + m^2)",
     references=("wensing2012", "sathya2025osimr"),
-    supports=("link constraints", "multi-dof joints", "singular rows"),
+    supports=Feature.ON_LINKS | Feature.REDUNDANT,
 )
 def efpa(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by the extended force propagator algorithm (PV-OSIMr paper, Algorithm 2).

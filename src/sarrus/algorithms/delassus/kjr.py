@@ -8,6 +8,7 @@ from sarrus.mechanics.bodies.propagators import Propagator, Support, propagators
 from sarrus.mechanics.constraints.link_rows import row_matrices
 from sarrus.mechanics.linkage import linkage
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -18,7 +19,7 @@ from sarrus.spatial.stages import stage
     outputs="Lambda_inv",
     cost="O(n + m^2 d)",
     references=("kreutz1992", "sathya2024pv"),
-    supports=("link constraints", "multi-dof joints", "singular rows"),
+    supports=Feature.ON_LINKS | Feature.REDUNDANT,
 )
 def kjr(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by the Kreutz-Delgado-Jain-Rodriguez algorithm.

@@ -14,6 +14,7 @@ from sarrus.mechanics.linkage import linkage
 from sarrus.mechanics.solvers.proof import if_finite
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
@@ -39,7 +40,7 @@ class DelassusOperatorResult(NamedTuple):
     outputs=None,
     cost="O(n + m^2 d + m^3 / r^2)",
     references=("sathya2024pv",),
-    supports=("link constraints", "multi-dof joints"),
+    supports=Feature.ON_LINKS,
 )
 def pv_osim_fast(model: Model, q: Array, rhs: Array) -> DelassusOperatorResult:
     """Products of the Delassus matrix and of its inverse with a vector by PV-OSIM-fast (PV paper, section VII-B).

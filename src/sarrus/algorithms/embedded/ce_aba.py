@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.sweeps import inward_articulated, outward_acceleration
 from sarrus.mechanics.problem import pose_problem
 from sarrus.mechanics.solvers.proof import if_finite
 from sarrus.mechanics.solvers.result import spanning
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
@@ -30,8 +30,7 @@ class EmbeddedDynamicsResult(NamedTuple):
     outputs=None,
     cost="O(n)",
     references=("chignoli2025", "jain2011"),
-    supports=("embedded constraints",),
-    family="embedded",
+    needs=Feature.EMBEDDED,
 )
 def ce_aba(
     model: Model,
@@ -50,22 +49,9 @@ def ce_aba(
     v or yd      velocities of all joints, or of the independent ones
     tau or tau_y forces on all joints, or on the independent velocities
     """
-    check_embedded(model, "ce_aba")
-    if model.active_constraints:
-        left = ", ".join(repr(c.name) for c in model.active_constraints)
-        raise UnsupportedError(f"ce_aba knows no constraints but embedded ones, and {left} is not. Take lcaba, pv, ...")
     given = np.zeros(model.nv) if tau is None else tau
     problem = pose_problem(model, q, v, given, None, external_forces, "ce_aba", yd=yd, tau_y=tau_y)
     parts = inward_articulated(problem.tree, problem.passages, problem.H, problem.forces, problem.tau)
     ydd, _ = outward_acceleration(problem.tree, problem.passages, parts)
     qdd, status = spanning(problem, ydd, if_finite(Status.OK, ydd))
     return EmbeddedDynamicsResult(qdd, ydd, np.asarray(status, dtype=object))
-
-
-def check_embedded(model: Model, method: str) -> None:
-    """A model in which nothing is embedded is an error in words."""
-    if model.embedding is None:
-        raise UnsupportedError(
-            f"{method} needs a model with embedded constraints, and {model.name!r} has none: `sarrus.embed(model)` "
-            f"embeds its loops and couplings"
-        )

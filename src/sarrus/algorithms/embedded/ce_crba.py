@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sarrus.algorithms.embedded.ce_aba import check_embedded
 from sarrus.mechanics.bodies.mass_matrix import mass_matrix
 from sarrus.mechanics.linkage import linkage
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -15,11 +15,10 @@ from sarrus.spatial.arrays import Array
     outputs="M_y",
     cost="O(n d)",
     references=("chignoli2025", "walker1982"),
-    supports=("embedded constraints",),
-    family="embedded",
+    needs=Feature.EMBEDDED,
+    ignores=Feature.ROWS,
 )
 def ce_crba(model: Model, q: Array) -> Array:
     """M_y(q) = G^T M G (ny, ny): composite bodies on the cluster tree, unseen ones as three terms."""
-    check_embedded(model, "ce_crba")
     link = linkage(model, q)
     return mass_matrix(link.tree, link.passages, link.inertias, q.dtype)

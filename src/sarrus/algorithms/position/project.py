@@ -10,6 +10,7 @@ import numpy as np
 from sarrus.mechanics.constraints.constraint_metric import linearized, without_opening
 from sarrus.model.model import Model
 from sarrus.model.state import moved
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -45,7 +46,8 @@ class ProjectResult(NamedTuple):
     outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3) per iteration",
     references=("featherstone2010",),
-    supports=("link constraints", "loops", "couplings", "redundant rows", "conflicting rows", "multi-dof joints"),
+    supports=Feature.ON_ALL | Feature.ANY_RANK,
+    ignores=Feature.MASSLESS,
 )
 def project(
     model: Model,

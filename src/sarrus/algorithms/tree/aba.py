@@ -12,6 +12,7 @@ from sarrus.mechanics.bodies.sweeps import (
     resultant_forces,
 )
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -21,6 +22,7 @@ from sarrus.spatial.arrays import Array
     outputs="qdd",
     cost="O(n)",
     references=("featherstone2008",),
+    ignores=Feature.ROWS,
 )
 def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | None = None) -> Array:
     """Joint accelerations qdd with M qdd + c = tau + J^T f_ext.
