@@ -47,6 +47,11 @@ ON_ALL = (
 class Unheard(Constraint):
     """A type of constraint that no algorithm knows."""
 
+    size = 0
+
+    def in_words(self) -> tuple[str, str]:
+        return "unheard of", "nothing"
+
 
 def clusters(*constraints: Constraint) -> Model:
     """Two four-bars, one on the other, both embedded, with further constraints on top."""

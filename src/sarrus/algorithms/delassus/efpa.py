@@ -29,7 +29,7 @@ def efpa(model: Model, q: Array) -> Array:
     ancestor.
     """
     link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "efpa"))
+    rows = link.rows(row_matrices(model))
     support = Support(link.tree, rows)
     parts = propagators(link.tree, link.passages, link.H)
 

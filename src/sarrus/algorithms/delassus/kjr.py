@@ -29,7 +29,7 @@ def kjr(model: Model, q: Array) -> Array:
     fewer operations.
     """
     link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "kjr"))
+    rows = link.rows(row_matrices(model))
     support = Support(link.tree, rows)
     parts = propagators(link.tree, link.passages, link.H)
 

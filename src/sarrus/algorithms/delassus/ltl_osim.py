@@ -35,7 +35,7 @@ def ltl_osim(model: Model, q: Array) -> Array:
         J, supports = loop_jacobian(model, tree, passages, problem.rows, q.dtype)
         return delassus_of(ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype)), J, supports)[0]
     link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "ltl_osim"))
+    rows = link.rows(row_matrices(model))
     if not rows:
         return np.zeros((0, 0))
     factor = ltdl(link.tree, mass_matrix(link.tree, link.passages, link.inertias, q.dtype))  # eq. (4)

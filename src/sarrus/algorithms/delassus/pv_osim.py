@@ -35,7 +35,7 @@ def pv_osim(model: Model, q: Array) -> Array:
         problem = rows_at_rest(model, q, "pv_osim")
         return carry_rows(propagators(problem.tree, problem.passages, problem.H), problem.rows, q.dtype)
     link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "pv_osim"))
+    rows = link.rows(row_matrices(model))
     support = Support(link.tree, rows)
     parts = propagators(link.tree, link.passages, link.H)
     L = np.zeros((support.m, support.m), dtype=q.dtype)

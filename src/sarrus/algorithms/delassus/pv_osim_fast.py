@@ -51,7 +51,7 @@ def pv_osim_fast(model: Model, q: Array, rhs: Array) -> DelassusOperatorResult:
     constraints.
     """
     link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "pv_osim_fast"))
+    rows = link.rows(row_matrices(model))
     support = Support(link.tree, rows)
     _check_blocks(model, link.tree, support)
     parts = propagators(link.tree, link.passages, link.H)
@@ -118,7 +118,7 @@ def _check_blocks(model: Model, tree: AbstractTree, support: Support) -> None:
     excess: how many forces along the rows beyond a link move no joint. A joint takes as many as it has degrees of
     freedom; more than six at one link cannot all be told apart.
     """
-    names = [constraint.name for constraint in link_constraints(model, "pv_osim_fast")]
+    names = [constraint.name for constraint in link_constraints(model)]
     excess = [0] * len(tree.nodes)
     for e, node in enumerate(support.at):
         excess[node] += support.spans[e].stop - support.spans[e].start

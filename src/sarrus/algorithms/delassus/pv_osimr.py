@@ -35,7 +35,7 @@ def pv_osimr(model: Model, q: Array) -> Array:
     A branching link of the paper where no more than six rows meet is left out of N: its rows go on as one end-effector.
     """
     link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "pv_osimr"))
+    rows = link.rows(row_matrices(model))
     support = Support(link.tree, rows)
     parts = propagators(link.tree, link.passages, link.H)
     N = branching_links(link.tree, support)
