@@ -13,7 +13,7 @@ import pytest
 import sarrus
 from sarrus import zoo
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.registry.references import BIBTEX
+from sarrus.registry.references import bibliography
 from tests.algorithms.embedded_cases import state_of
 from tests.mechanisms import relative_error
 from tests.oracles import loops
@@ -83,7 +83,7 @@ def test_algorithms_of_trees_are_those_of_the_spanning_tree():
 def test_references():
     for method in ("ce_aba", "ce_rnea", "ce_crba", "ce_bias_forces", "expand", "reduce"):
         for key in sarrus.catalog()[method].references:
-            assert BIBTEX[key].split("{")[1].startswith(key)
+            assert bibliography()[key].split("{")[1].startswith(key)
     assert "Kinematic Loops" in sarrus.cite("ce_aba")
     assert "Constraint Embedding" in sarrus.cite("ce_aba")
 

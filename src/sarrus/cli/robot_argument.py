@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from sarrus import zoo
 from sarrus.errors import ImportFileError, SarrusError, unknown_name
@@ -18,16 +15,7 @@ from sarrus.planning.embedding import embed
 from sarrus.registry.features import Feature
 from sarrus.registry.table import find
 
-HELP = (
-    "A URDF or MJCF file; `zoo:NAME:ARGS` for a mechanism of the zoo (zoo:chain:7, zoo:stem:5:4, zoo:sarrus_linkage); "
-    "`example:NAME` for a robot of the package example-robot-data (example:talos_full_v2)."
-)
 ZOO = {name: getattr(zoo, name) for name in zoo.__all__}
-
-
-AllowOutside = Annotated[
-    bool, typer.Option("--allow-outside", help="Read files that an MJCF includes also outside its folder.")
-]
 
 
 def robot_from(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
+from typing import Any
 
 from sarrus.model.independent import independent_positions
 from sarrus.model.model import Model
@@ -24,6 +26,7 @@ _SHAPES: dict[str, Callable[[Model], tuple[int, ...]]] = {
     "ydd": lambda model: (model.ny,),
     "tau_y": lambda model: (model.ny,),
 }
+_INSTEAD_OF = {"yd": "v", "ydd": "a", "tau_y": "tau"}
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,15 @@ class Input:
         return _SHAPES[self.name](model) if self.size is None else self.size
 
 
-def declared(names: tuple[str, ...]) -> tuple[Input, ...]:
-    """What names declare: q is needed, k? optional, v|yd one of the two."""
-    found: list[Input] = []
-    for name, *others in (text.split("|") for text in names):
-        found += [Input(name.rstrip("?"), name.endswith("?")), *(Input(x, True, instead_of=name) for x in others)]
+def inputs_of(text: Callable[..., Any]) -> tuple[Input, ...]:
+    """The arrays among a function's parameters, by their names; those with a default may be left out.
+
+    Where both are parameters, one of `v` and `yd` is needed: independent velocities may stand in for all of them.
+    """
+    parameters, found = signature(text).parameters, []
+    stand_in = {other: name for name, other in _INSTEAD_OF.items() if name in parameters}
+    for name in parameters:
+        if name in _SHAPES and _INSTEAD_OF.get(name) not in parameters:
+            optional = parameters[name].default is None and name not in stand_in
+            found += [Input(name, optional), *([Input(stand_in[name], True, None, name)] if name in stand_in else ())]
     return tuple(found)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 from sarrus.errors import unknown_name
 from sarrus.registry.algorithm import Algorithm, P, R
 from sarrus.registry.features import Feature
-from sarrus.registry.inputs import Input, declared
+from sarrus.registry.inputs import Input, inputs_of
 
 __all__ = ["FAMILIES", "Algorithm", "Input", "algorithm", "catalog", "find"]
 
@@ -20,18 +20,17 @@ _entered: dict[str, Algorithm[..., Any]] = {}
 
 def algorithm(
     *,
-    inputs: tuple[str, ...],
-    outputs: str | None,
     cost: str,
+    outputs: str | None = None,
     references: tuple[str, ...] = (),
     supports: Feature = Feature.MULTI_DOF,
     ignores: Feature | None = None,
     needs: Feature = Feature.NOTHING,
     structural: bool = False,
 ) -> Callable[[Callable[P, R]], Algorithm[P, R]]:
-    """Enter a function into the catalog and make it an `Algorithm`.
+    """Enter a function into the catalog and make it an `Algorithm`: its arrays are inputs, other parameters options.
 
-    inputs    its arrays: a trailing "?" marks an optional one, "a|b" one of two; other parameters are fixed options
+    outputs   the name of the array that it returns; default: it returns a NamedTuple, whose fields are the names
     supports  what of a model it takes into account; `needs`: what a model must have
     ignores   what of a model makes no difference to it. Default: everything, for one that supports no constraints
     """
@@ -40,12 +39,10 @@ def algorithm(
         ignores = Feature.NOTHING if supports & (Feature.ROWS | Feature.EMBEDDED) else Feature.EVERYTHING
 
     def enter(text: Callable[P, R]) -> Algorithm[P, R]:
-        arrays = declared(inputs)
-        names = {"model", *(x.name for x in arrays)}
-        parameters = signature(text).parameters.values()
-        options = tuple(p.name for p in parameters if p.name not in names and p.kind is not Parameter.VAR_KEYWORD)
+        inputs = inputs_of(text)
+        options = tuple(name for name in signature(text).parameters if name not in ("model", *(x.name for x in inputs)))
         _entered[text.__name__] = made = Algorithm(
-            text.__name__, text, arrays, outputs, options, cost, references, supports, ignores, needs, structural
+            text.__name__, text, inputs, outputs, options, cost, references, supports, ignores, needs, structural
         )
         return made
 

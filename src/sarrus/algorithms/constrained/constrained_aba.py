@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sarrus.algorithms.constrained.lcaba import augmented_lagrangian
 from sarrus.mechanics.problem import pose_problem
-from sarrus.mechanics.solvers.proximal import INPUTS, MAX_ITERATIONS, RANK_TOLERANCE
+from sarrus.mechanics.solvers.proximal import MAX_ITERATIONS, RANK_TOLERANCE
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
@@ -13,8 +13,6 @@ from sarrus.spatial.arrays import Array
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n + m)",
     references=("sathya2025constrained", "lcaba2025"),
     supports=Feature.ON_LINKS | Feature.ANY_RANK,

@@ -11,7 +11,6 @@ from sarrus.mechanics.solvers.elimination_order import minimum_degree, nodes_of,
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
-    INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     iterations,
@@ -27,8 +26,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n + m + m_c^2 n), m_c: neighbours of a link",
     references=("lcaba2025",),
     supports=Feature.ON_ALL | Feature.ANY_RANK,

@@ -28,8 +28,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3)",
     references=("featherstone2010", "featherstone2005"),
     supports=Feature.ON_LINKS,

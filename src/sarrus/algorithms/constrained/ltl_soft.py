@@ -18,8 +18,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n d^2)",
     references=("sathya2024pv", "todorov2014", "featherstone2010"),
     supports=Feature.ON_LINKS | Feature.ANY_RANK | Feature.SOFT,

@@ -11,7 +11,6 @@ from sarrus.mechanics.solvers.loop_sweeps import Loads, at_world, dual_scale, in
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
-    INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     confirmed,
@@ -28,8 +27,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n + m_b^3 n), then O(n + m_b^2 n) per iteration; m_b: rows that the most loaded link supports",
     references=("lcaba2025", "brandl1987", "bae1987"),
     supports=Feature.ON_ALL | Feature.ANY_RANK,

@@ -10,7 +10,6 @@ from sarrus.mechanics.problem import pose_problem
 from sarrus.mechanics.solvers.loop_sweeps import dual_scale
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proximal import (
-    INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     confirmed,
@@ -28,8 +27,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3), then O(m^2) per iteration",
     references=("carpentier2021", "lcaba2025", "featherstone2010"),
     supports=Feature.ON_ALL | Feature.ANY_RANK,

@@ -10,7 +10,6 @@ from sarrus.mechanics.solvers.loop_sweeps import Loads, dual_scale, inward, outw
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
-    INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     confirmed,
@@ -27,8 +26,6 @@ from sarrus.spatial.linear_algebra import ldl_solve
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n + m^2 d + m^3), then O(m^2) per iteration",
     references=("sathya2025constrained", "sathya2024pv"),
     supports=Feature.ON_LINKS | Feature.ANY_RANK,

@@ -19,8 +19,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n + m^2 d + m^3)",
     references=("sathya2024pv", "popov1978", "vereshchagin1989"),
     supports=Feature.ON_LINKS,

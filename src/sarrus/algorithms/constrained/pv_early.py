@@ -33,8 +33,6 @@ class Eliminated(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n + m)",
     references=("sathya2024pv",),
     supports=Feature.ON_LINKS,

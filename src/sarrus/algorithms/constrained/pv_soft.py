@@ -16,8 +16,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n + m)",
     references=("sathya2024pv",),
     supports=Feature.ON_LINKS | Feature.ANY_RANK | Feature.SOFT,

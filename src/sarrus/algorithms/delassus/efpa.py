@@ -15,7 +15,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n + m d + m^2)",
     references=("wensing2012", "sathya2025osimr"),

@@ -15,7 +15,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n + m^2 d)",
     references=("kreutz1992", "sathya2024pv"),

@@ -17,7 +17,6 @@ from sarrus.spatial.arrays import Array
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n d^2 + m^2 d + m d^2)",
     references=("featherstone2010", "sathya2025osimr"),

@@ -16,7 +16,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n + m^2 d)",
     references=("sathya2024pv", "sathya2025osimr"),

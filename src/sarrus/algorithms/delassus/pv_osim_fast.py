@@ -36,8 +36,6 @@ class DelassusOperatorResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "rhs"),
-    outputs=None,
     cost="O(n + m^2 d + m^3 / r^2)",
     references=("sathya2024pv",),
     supports=Feature.ON_LINKS,

@@ -19,7 +19,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n + m^2)",
     references=("sathya2025osimr",),

@@ -26,8 +26,6 @@ class EmbeddedDynamicsResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v|yd", "tau|tau_y", "external_forces?"),
-    outputs=None,
     cost="O(n)",
     references=("chignoli2025", "jain2011"),
     needs=Feature.EMBEDDED,

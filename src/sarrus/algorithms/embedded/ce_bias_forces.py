@@ -12,7 +12,6 @@ from sarrus.spatial.arrays import Array
 
 
 @algorithm(
-    inputs=("q", "v|yd", "external_forces?"),
     outputs="c_y",
     cost="O(n)",
     references=("chignoli2025",),

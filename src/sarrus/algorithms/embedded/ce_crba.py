@@ -11,7 +11,6 @@ from sarrus.spatial.arrays import Array
 
 
 @algorithm(
-    inputs=("q",),
     outputs="M_y",
     cost="O(n d)",
     references=("chignoli2025", "walker1982"),

@@ -23,8 +23,6 @@ class EmbeddedForcesResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v|yd", "a|ydd", "external_forces?"),
-    outputs=None,
     cost="O(n)",
     references=("chignoli2025", "luh1980"),
     needs=Feature.EMBEDDED,

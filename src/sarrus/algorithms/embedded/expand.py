@@ -26,8 +26,6 @@ class ExpandResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("y", "yd?", "near?"),
-    outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3) per iteration",
     references=("chignoli2025",),
     needs=Feature.EMBEDDED,

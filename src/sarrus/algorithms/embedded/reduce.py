@@ -21,8 +21,6 @@ class ReduceResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v?"),
-    outputs=None,
     cost="O(n)",
     references=("chignoli2025",),
     needs=Feature.EMBEDDED,

@@ -38,8 +38,6 @@ class ClosureResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v?"),
-    outputs=None,
     cost="O(m d)",
     references=("featherstone2008",),
     supports=Feature.ON_ALL | Feature.REDUNDANT,

@@ -42,8 +42,6 @@ class ProjectResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v?", "held?"),
-    outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3) per iteration",
     references=("featherstone2010",),
     supports=Feature.ON_ALL | Feature.ANY_RANK,

@@ -18,7 +18,6 @@ from sarrus.spatial.arrays import Array
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "external_forces?"),
     outputs="qdd",
     cost="O(n)",
     references=("featherstone2008",),

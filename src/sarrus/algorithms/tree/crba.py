@@ -10,7 +10,7 @@ from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
 
-@algorithm(inputs=("q",), outputs="M", cost="O(n d)", references=("walker1982", "featherstone2008"))
+@algorithm(outputs="M", cost="O(n d)", references=("walker1982", "featherstone2008"))
 def crba(model: Model, q: Array) -> Array:
     """M(q) (nv, nv), symmetric, armature included.
 
