@@ -112,11 +112,6 @@ def test_symbols_and_numbers_mix():
     assert relative_error(derivative, np.linalg.inv(sarrus.crba(MODEL, S.q))) < 1e-9  # d qdd / d tau = M^-1
 
 
-def test_the_wrapper_keeps_name_and_docstring():
-    assert sarrus.aba.__name__ == "aba"
-    assert "M qdd + c = tau" in sarrus.aba.__doc__
-
-
 # --- small and strange robots ----------------------------------------------------------------------------
 
 

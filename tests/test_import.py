@@ -10,7 +10,14 @@ import pytest
 
 import sarrus
 
-LATER = ["sarrus.importers", "sarrus.zoo", "sarrus.simulation", "sarrus.viewer", "sarrus.codegen.runtime.kernel"]
+LATER = [
+    "sarrus.importers",
+    "sarrus.zoo",
+    "sarrus.simulation",
+    "sarrus.viewer",
+    "sarrus.codegen.runtime.kernel",
+    "sarrus.codegen.runtime.compile",
+]
 HEAVY = ["casadi", "llvmlite", "mujoco", "pinocchio", "viser", "matplotlib", "typer", "rich"]
 
 

@@ -1,4 +1,4 @@
-"""The rooms: what each may import, and that algorithms stay short enough to read."""
+"""The rooms: what each may import, that every file of `algorithms/` is one algorithm, and short enough to read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import ast
 from pathlib import Path
 
 import pytest
+
+import sarrus
+from sarrus.registry.table import FAMILIES
 
 SOURCE = Path(__file__).parents[1] / "src" / "sarrus"
 BASE = {"errors", "status"}
@@ -80,6 +83,37 @@ def test_a_room_imports_only_what_it_may(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((SOURCE / "algorithms").rglob("*.py")), ids=lambda path: path.name)
 def test_an_algorithm_can_be_read_in_one_go(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 150
+
+
+ALGORITHMS = [path for path in sorted((SOURCE / "algorithms").rglob("*.py")) if path.name != "__init__.py"]
+
+
+@pytest.mark.parametrize("path", ALGORITHMS, ids=lambda path: path.stem)
+def test_a_file_enters_the_function_of_its_name_and_no_other(path: Path) -> None:
+    entered = [
+        node.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and "algorithm(" in "".join(map(ast.unparse, node.decorator_list))
+    ]
+    assert entered == [path.stem]
+    found = sarrus.catalog()[path.stem]
+    assert found.text.__module__ == f"sarrus.algorithms.{path.parent.name}.{path.stem}"
+    assert found is getattr(sarrus, path.stem)
+
+
+def test_the_catalog_has_these_files_and_nothing_else() -> None:
+    families = [path.parent.name for path in ALGORITHMS]
+    assert set(families) == set(FAMILIES)
+    inside = sorted(ALGORITHMS, key=lambda path: (FAMILIES.index(path.parent.name), path.stem))
+    assert [path.stem for path in inside] == list(sarrus.catalog())
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "registry").glob("*.py")), ids=lambda path: path.name)
+def test_the_registry_reaches_for_nothing_above_it(path: Path) -> None:
+    """Not by name either: those above come to it (`algorithms/__init__.py`, `calls/verbs.py`)."""
+    text = path.read_text()
+    assert "import_module" not in text
+    assert "__import__" not in text
 
 
 def test_every_room_is_known() -> None:

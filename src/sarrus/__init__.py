@@ -12,46 +12,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sarrus import errors
-from sarrus.algorithms.constrained.bbo import bbo as _bbo
-from sarrus.algorithms.constrained.constrained_aba import constrained_aba as _constrained_aba
-from sarrus.algorithms.constrained.lcaba import lcaba as _lcaba
-from sarrus.algorithms.constrained.ltl import ltl as _ltl
-from sarrus.algorithms.constrained.ltl_soft import ltl_soft as _ltl_soft
-from sarrus.algorithms.constrained.prox_bbo import prox_bbo as _prox_bbo
-from sarrus.algorithms.constrained.prox_ltl import prox_ltl as _prox_ltl
-from sarrus.algorithms.constrained.prox_pv import prox_pv as _prox_pv
-from sarrus.algorithms.constrained.pv import pv as _pv
-from sarrus.algorithms.constrained.pv_early import pv_early as _pv_early
-from sarrus.algorithms.constrained.pv_soft import pv_soft as _pv_soft
-from sarrus.algorithms.delassus.efpa import efpa as _efpa
-from sarrus.algorithms.delassus.kjr import kjr as _kjr
-from sarrus.algorithms.delassus.ltl_osim import ltl_osim as _ltl_osim
-from sarrus.algorithms.delassus.pv_osim import pv_osim as _pv_osim
-from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast as _pv_osim_fast
-from sarrus.algorithms.delassus.pv_osimr import pv_osimr as _pv_osimr
-from sarrus.algorithms.embedded.ce_aba import ce_aba as _ce_aba
-from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces as _ce_bias_forces
-from sarrus.algorithms.embedded.ce_crba import ce_crba as _ce_crba
-from sarrus.algorithms.embedded.ce_rnea import ce_rnea as _ce_rnea
-from sarrus.algorithms.embedded.expand import expand as _expand
-from sarrus.algorithms.embedded.reduce import reduce as _reduce
-from sarrus.algorithms.position.closure import closure as _closure
-from sarrus.algorithms.position.project import project as _project
-from sarrus.algorithms.tree.aba import aba as _aba
-from sarrus.algorithms.tree.bias_forces import bias_forces as _bias_forces
-from sarrus.algorithms.tree.center_of_mass import center_of_mass as _center_of_mass
-from sarrus.algorithms.tree.centroidal_momentum import centroidal_momentum as _centroidal_momentum
-from sarrus.algorithms.tree.centroidal_momentum_matrix import centroidal_momentum_matrix as _centroidal_momentum_matrix
-from sarrus.algorithms.tree.crba import crba as _crba
-from sarrus.algorithms.tree.energy import energy as _energy
-from sarrus.algorithms.tree.forward_kinematics import forward_kinematics as _forward_kinematics
-from sarrus.algorithms.tree.frame_jacobian import frame_jacobian as _frame_jacobian
-from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias as _frame_jacobian_bias
-from sarrus.algorithms.tree.gravity_forces import gravity_forces as _gravity_forces
-from sarrus.algorithms.tree.rnea import rnea as _rnea
+from sarrus.algorithms.constrained.bbo import bbo
+from sarrus.algorithms.constrained.constrained_aba import constrained_aba
+from sarrus.algorithms.constrained.lcaba import lcaba
+from sarrus.algorithms.constrained.ltl import ltl
+from sarrus.algorithms.constrained.ltl_soft import ltl_soft
+from sarrus.algorithms.constrained.prox_bbo import prox_bbo
+from sarrus.algorithms.constrained.prox_ltl import prox_ltl
+from sarrus.algorithms.constrained.prox_pv import prox_pv
+from sarrus.algorithms.constrained.pv import pv
+from sarrus.algorithms.constrained.pv_early import pv_early
+from sarrus.algorithms.constrained.pv_soft import pv_soft
+from sarrus.algorithms.delassus.efpa import efpa
+from sarrus.algorithms.delassus.kjr import kjr
+from sarrus.algorithms.delassus.ltl_osim import ltl_osim
+from sarrus.algorithms.delassus.pv_osim import pv_osim
+from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
+from sarrus.algorithms.delassus.pv_osimr import pv_osimr
+from sarrus.algorithms.embedded.ce_aba import ce_aba
+from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
+from sarrus.algorithms.embedded.ce_crba import ce_crba
+from sarrus.algorithms.embedded.ce_rnea import ce_rnea
+from sarrus.algorithms.embedded.expand import expand
+from sarrus.algorithms.embedded.reduce import reduce
+from sarrus.algorithms.position.closure import closure
+from sarrus.algorithms.position.project import project
+from sarrus.algorithms.tree.aba import aba
+from sarrus.algorithms.tree.bias_forces import bias_forces
+from sarrus.algorithms.tree.center_of_mass import center_of_mass
+from sarrus.algorithms.tree.centroidal_momentum import centroidal_momentum
+from sarrus.algorithms.tree.centroidal_momentum_matrix import centroidal_momentum_matrix
+from sarrus.algorithms.tree.crba import crba
+from sarrus.algorithms.tree.energy import energy
+from sarrus.algorithms.tree.forward_kinematics import forward_kinematics
+from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
+from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias
+from sarrus.algorithms.tree.gravity_forces import gravity_forces
+from sarrus.algorithms.tree.rnea import rnea
+from sarrus.calls.default_method import methods
 from sarrus.calls.delassus import delassus, delassus_cholesky, operational_space_inertia
-from sarrus.calls.dynamics import forward_dynamics, methods
-from sarrus.calls.eager import eager
+from sarrus.calls.dynamics import forward_dynamics
+from sarrus.calls.verbs import install_verbs
 from sarrus.codegen.tape.tape import OpCount
 from sarrus.codegen.tape.trace import op_count
 from sarrus.model.actuators import Actuator
@@ -76,13 +77,16 @@ from sarrus.model.constraints import (
 )
 from sarrus.model.model import Model
 from sarrus.model.state import difference, integrate, neutral, normalize
+from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.features import Feature
 from sarrus.registry.references import cite
-from sarrus.registry.table import algorithms
+from sarrus.registry.table import catalog
 from sarrus.status import Status
 
 if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus import zoo
-    from sarrus.codegen.runtime.kernel import Kernel, compile
+    from sarrus.codegen.runtime.compile import compile
+    from sarrus.codegen.runtime.kernel import Kernel
     from sarrus.diagnosis import Diagnosis, diagnose
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
@@ -99,148 +103,37 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
 
 __version__ = "0.1.0"
 
-aba = eager(_aba)
-bias_forces = eager(_bias_forces)
-ce_aba = eager(_ce_aba)
-reduce = eager(_reduce)
-expand = eager(_expand)
-ce_rnea = eager(_ce_rnea)
-ce_crba = eager(_ce_crba)
-ce_bias_forces = eager(_ce_bias_forces)
-center_of_mass = eager(_center_of_mass)
-centroidal_momentum = eager(_centroidal_momentum)
-centroidal_momentum_matrix = eager(_centroidal_momentum_matrix)
-closure = eager(_closure)
-project = eager(_project)
-crba = eager(_crba)
-energy = eager(_energy)
-forward_kinematics = eager(_forward_kinematics)
-frame_jacobian = eager(_frame_jacobian)
-frame_jacobian_bias = eager(_frame_jacobian_bias)
-gravity_forces = eager(_gravity_forces)
-efpa = eager(_efpa)
-kjr = eager(_kjr)
-ltl_osim = eager(_ltl_osim)
-pv_osim = eager(_pv_osim)
-pv_osim_fast = eager(_pv_osim_fast)
-pv_osimr = eager(_pv_osimr)
-ltl = eager(_ltl)
-ltl_soft = eager(_ltl_soft)
-bbo = eager(_bbo)
-constrained_aba = eager(_constrained_aba)
-lcaba = eager(_lcaba)
-prox_bbo = eager(_prox_bbo)
-prox_ltl = eager(_prox_ltl)
-prox_pv = eager(_prox_pv)
-pv = eager(_pv)
-pv_early = eager(_pv_early)
-pv_soft = eager(_pv_soft)
-rnea = eager(_rnea)
+install_verbs()  # from here on algorithms can be called
 
 __all__ = [
-    "Actuator",
-    "AssembleResult",
-    "embed",
-    "reduce",
-    "expand",
-    "ce_rnea",
-    "ce_crba",
-    "ce_bias_forces",
-    "ce_aba",
-    "Body",
-    "CenterOfMass",
-    "Constraint",
-    "Coupling",
-    "Diagnosis",
-    "Distance",
-    "Frame",
-    "Joint",
-    "JointForces",
-    "Kernel",
-    "LoopClosure",
-    "Model",
-    "ModelBuilder",
-    "OpCount",
-    "Recorder",
-    "Simulation",
-    "Status",
-    "Tendon",
-    "Trajectory",
-    "aba",
-    "actuator_forces",
-    "algorithms",
-    "assemble",
-    "attach",
-    "bbo",
-    "bias_forces",
-    "center_of_mass",
-    "center_of_mass_constraint",
-    "centroidal_momentum",
-    "centroidal_momentum_matrix",
-    "cite",
-    "closure",
-    "compile",
-    "connect",
-    "constrained_aba",
-    "contact",
-    "controller",
-    "coupling",
-    "crba",
-    "delassus",
-    "delassus_cholesky",
-    "diagnose",
-    "difference",
-    "distance",
-    "efpa",
-    "energy",
-    "errors",
-    "forward_dynamics",
-    "forward_kinematics",
-    "frame_jacobian",
-    "frame_jacobian_bias",
-    "from_mujoco",
-    "from_pinocchio",
-    "gravity_forces",
-    "integrate",
-    "kjr",
-    "lcaba",
-    "link_rows",
-    "load",
-    "load_mjcf",
-    "load_urdf",
-    "loop",
-    "ltl",
-    "ltl_osim",
-    "ltl_soft",
-    "methods",
-    "neutral",
-    "normalize",
-    "op_count",
-    "operational_space_inertia",
-    "pd",
-    "project",
-    "prox_bbo",
-    "prox_ltl",
-    "prox_pv",
-    "pv",
-    "pv_early",
-    "pv_osim",
-    "pv_osim_fast",
+    # robots, their constraints and states
+    "Actuator", "Body", "CenterOfMass", "Constraint", "Coupling", "Distance", "Frame", "Joint", "LoopClosure", "Model",
+    "ModelBuilder", "Tendon", "attach", "center_of_mass_constraint", "connect", "contact", "coupling", "difference",
+    "distance", "embed", "from_mujoco", "from_pinocchio", "integrate", "link_rows", "load", "load_mjcf", "load_urdf",
+    "loop", "neutral", "normalize", "random_state", "weld", "zoo",
+    # algorithms of trees and of positions
+    "aba", "bias_forces", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure", "crba",
+    "energy", "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "gravity_forces", "project", "rnea",
+    # of constrained dynamics
+    "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
+    "prox_pv", "pv", "pv_early", "pv_soft",
+    # with embedded constraints
+    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "reduce",
+    # of the Delassus matrix
+    "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
-    "pv_soft",
-    "random_state",
-    "rnea",
-    "rollout",
-    "simulate",
-    "view",
-    "weld",
-    "zoo",
-]
+    # what algorithms are, and native code
+    "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors", "op_count",
+    # motion in time, and looking at it
+    "AssembleResult", "Diagnosis", "JointForces", "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble",
+    "controller", "diagnose", "pd", "rollout", "simulate", "view",
+]  # fmt: skip
 
 
 # What not every program needs, by module: `import sarrus` stays quick.
 _LATER = {
-    "codegen.runtime.kernel": ("Kernel", "compile"),
+    "codegen.runtime.compile": ("compile",),
+    "codegen.runtime.kernel": ("Kernel",),
     "diagnosis": ("Diagnosis", "diagnose"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
@@ -264,4 +157,6 @@ def __getattr__(name: str) -> Any:
         if name in names:
             globals()[name] = getattr(import_module(f"sarrus.{module}"), name)
             return globals()[name]
+    if name in catalog():  # an algorithm that is not listed here
+        return catalog()[name]
     raise AttributeError(f"module 'sarrus' has no attribute {name!r}")

@@ -92,6 +92,8 @@ class Dense(NamedTuple):
     @property
     def N(self) -> np.ndarray:
         """Velocities that the embedded constraints allow, as orthonormal columns."""
+        if not len(self.K):
+            return np.eye(len(self.M))
         _, sigma, Vt = np.linalg.svd(self.K)
         return Vt[int(np.sum(sigma > 1e-9 * sigma[0])) :].T
 
@@ -114,13 +116,12 @@ class Dense(NamedTuple):
         return JN @ np.linalg.solve(self.N.T @ self.M @ self.N, JN.T)
 
 
-def dense(model: Model, state: State, external_forces: np.ndarray | None = None) -> Dense:
-    """The problem of an embedded model, divided into what is embedded and what is left."""
-    assert model.embedding is not None
-    spanning = model.spanning
-    whole = loops.kkt(spanning, state.q, state.v, external_forces=external_forces)
+def dense(model: Model, state: State, external_forces: np.ndarray | None = None, k: np.ndarray | None = None) -> Dense:
+    """The problem of a model, divided into what is embedded and what is left."""
+    spanning, names_embedded = model.spanning, model.embedding.constraints if model.embedding else ()
+    whole = loops.kkt(spanning, state.q, state.v, k, external_forces)
     names = [c.name for c in spanning.active_constraints for _ in range(c.size)]
-    embedded = np.array([name in model.embedding.constraints for name in names])
+    embedded = np.array([name in names_embedded for name in names], dtype=bool)
     softness = [getattr(c, "R", None) for c in spanning.active_constraints]
     R = [
         np.full(c.size, np.nan) if r is None else r for c, r in zip(spanning.active_constraints, softness, strict=True)

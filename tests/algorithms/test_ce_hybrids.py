@@ -17,10 +17,10 @@ from sarrus.model.model import Model
 from tests.algorithms.embedded_cases import BASES, Dense, State, dense, loop_on_a_loop, pinned, state_of
 from tests.mechanisms import relative_error
 
-METHODS = {name: entry for name, entry in sarrus.methods().items() if entry.family == "constrained dynamics"}
-LOOPS = [name for name, entry in METHODS.items() if "loops" in entry.supports]
+METHODS = {name: entry for name, entry in sarrus.methods().items() if entry.family == "constrained"}
+LOOPS = [name for name, entry in METHODS.items() if sarrus.Feature.LOOPS in entry.supports]
 ON_LINKS = [name for name in METHODS if name not in LOOPS]
-SOFT = [name for name, entry in METHODS.items() if "soft" in entry.supports]
+SOFT = [name for name, entry in METHODS.items() if sarrus.Feature.SOFT in entry.supports]
 HARD = [name for name in METHODS if name not in SOFT]
 
 # Two seen bodies of different clusters, one of a cluster that nothing sees, another of its bodies, two joints.
@@ -88,7 +88,9 @@ CASES = [(base, what) for base in BASES for what in (CONTACTS if base == UNBALAN
 
 def hard_methods(what: str) -> list[str]:
     able = HARD if what in CONTACTS else [name for name in HARD if name in LOOPS]
-    return [name for name in able if what != "center of mass" or "center of mass" in METHODS[name].supports]
+    return [
+        name for name in able if what != "center of mass" or sarrus.Feature.CENTER_OF_MASS in METHODS[name].supports
+    ]
 
 
 @pytest.mark.parametrize(("base", "what"), CASES)
@@ -98,7 +100,7 @@ def test_hard_constraints(base, what):
     JN = truth.J @ truth.N
     full_rank = np.linalg.matrix_rank(JN, 1e-9) == len(JN)
     for method in hard_methods(what):
-        if not full_rank and "redundant rows" not in METHODS[method].supports:
+        if not full_rank and sarrus.Feature.REDUNDANT not in METHODS[method].supports:
             continue
         found = sarrus.forward_dynamics(embedded, *state, method=method)
         # LCABA loses digits where rows are nearly immobile: its penalty is then stiff against everything else.
@@ -124,7 +126,11 @@ def test_soft_contacts_on_hard_clusters(base, method):
 def test_delassus_matrix(base, what):
     """J M^-1 J^T of what is left, on the motions that clusters allow. (Rows of a universal joint: in other axes.)"""
     embedded, state, truth = problem(base, what)
-    able = [name for name in delassus_methods() if what in CONTACTS or "loops" in sarrus.algorithms()[name].supports]
+    able = [
+        name
+        for name in delassus_methods()
+        if what in CONTACTS or sarrus.Feature.LOOPS in sarrus.catalog()[name].supports
+    ]
     assert able
     for method in able:
         assert relative_error(sarrus.delassus(embedded, state.q, method=method), truth.delassus, 1e-6) < 1e-9, method
@@ -188,7 +194,7 @@ def test_one_loop_embedded_the_other_left(method):
     for name in ("first", "second"):
         embedded = sarrus.embed(model, [name])
         found = sarrus.forward_dynamics(embedded, *state, method=method)
-        if "redundant rows" in METHODS[method].supports:  # three of the five rows of a hinge are, in a plane
+        if sarrus.Feature.REDUNDANT in METHODS[method].supports:  # three of the five rows of a hinge are, in a plane
             assert relative_error(found.qdd, dense(embedded, state).hard(state.tau), 1.0) < 1e-8
             assert found.status == 0.0
 

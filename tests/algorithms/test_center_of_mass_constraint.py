@@ -12,7 +12,7 @@ from sarrus.model.state import random_state
 from tests.oracles.loops import kkt, solve
 
 center = sarrus.center_of_mass_constraint
-TAKING = [name for name, entry in sarrus.methods().items() if "center of mass" in entry.supports]
+TAKING = [name for name, entry in sarrus.methods().items() if sarrus.Feature.CENTER_OF_MASS in entry.supports]
 REFUSING = [name for name in sarrus.methods() if name not in TAKING]
 ROBOT = zoo.random_tree(3, 9, joints=["free", "revolute", "prismatic", "universal", "spherical"])
 

@@ -11,11 +11,11 @@ from sarrus.model.builder import ModelBuilder
 from tests.mechanisms import relative_error
 from tests.oracles.constrained import kkt, solve_hard, solve_soft
 
-METHODS = {name: e for name, e in sarrus.methods().items() if e.family == "constrained dynamics"}
-HARD = [name for name, entry in METHODS.items() if "soft" not in entry.supports]
+METHODS = {name: e for name, e in sarrus.methods().items() if e.family == "constrained"}
+HARD = [name for name, entry in METHODS.items() if sarrus.Feature.SOFT not in entry.supports]
 # These iterate until the residual is below a tolerance, so their accelerations are good to 1e-8 and not to rounding.
-PROXIMAL = [name for name in HARD if "redundant rows" in METHODS[name].supports]
-SOFT = [name for name, entry in METHODS.items() if "soft" in entry.supports]
+PROXIMAL = [name for name in HARD if sarrus.Feature.REDUNDANT in METHODS[name].supports]
+SOFT = [name for name, entry in METHODS.items() if sarrus.Feature.SOFT in entry.supports]
 rng = np.random.default_rng(11)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sarrus
 from sarrus import zoo
-from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast as _pv_osim_fast
+from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.calls.delassus import (
     default_delassus_method,
     delassus,
@@ -17,16 +17,14 @@ from sarrus.calls.delassus import (
     delassus_methods,
     operational_space_inertia,
 )
-from sarrus.calls.eager import eager
 from sarrus.errors import StateError, UnknownNameError, UnsupportedError
 from sarrus.model.constraints import LinkRows, LoopClosure, contact, link_rows
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
 from tests.mechanisms import MOVING_KINDS, Mechanism, mechanism, mechanisms
 
-METHODS = ("ltl_osim", "kjr", "efpa", "pv_osim", "pv_osimr")
+METHODS = ("efpa", "kjr", "ltl_osim", "pv_osim", "pv_osimr")
 TOLERANCE = 1e-9
-pv_osim_fast = eager(_pv_osim_fast)
 
 
 def constrained(case: Mechanism, rng: np.random.Generator, count: int) -> Model:
@@ -196,13 +194,13 @@ def test_redundant_rows_are_named_unless_damped():
 
 def test_errors_in_words():
     model = zoo.chain_welded_tip(6)
-    with pytest.raises(UnknownNameError, match=r"pv_osim.*Valid: ltl_osim, kjr, efpa, pv_osim, pv_osimr"):
+    with pytest.raises(UnknownNameError, match=r"pv_osim.*Valid: efpa, kjr, ltl_osim, pv_osim, pv_osimr"):
         delassus(model, np.zeros(6), method="pv_osin")
     with pytest.raises(StateError, match=r"damping"):
         delassus(model, np.zeros(6), damping=-1.0)
     loop = zoo.chain(3).with_constraints(LoopClosure("loop", "tip", "world", "weld"))
     for method in METHODS:
-        if "loops" in sarrus.algorithms()[method].supports:
+        if sarrus.Feature.LOOPS in sarrus.catalog()[method].supports:
             continue
         with pytest.raises(UnsupportedError, match=r"loop"):
             delassus(loop, np.zeros(3), method)

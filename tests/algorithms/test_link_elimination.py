@@ -1,4 +1,4 @@
-"""LCABA's couplings between links: ports that merge when a link sees too many, points beyond ball joints.
+"""LCABA's couplings between links: images that merge when a link sees too many, points beyond ball joints.
 
 A coupling may be kept in several ways, which cost more or less. Here each is made to occur, and the accelerations are
 still those of the dense oracle.
@@ -11,8 +11,9 @@ import pytest
 
 import sarrus
 from sarrus.algorithms.constrained.lcaba import augmented_lagrangian
-from sarrus.mechanics.solvers import link_elimination, merged_ports
-from sarrus.mechanics.solvers.link_form import Form
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import mechanism as mechanism_at
+from sarrus.mechanics.solvers.couplings import Couplings
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.state import random_state
@@ -59,33 +60,39 @@ def three_legs() -> sarrus.Model:
     return mechanism(np.random.default_rng(3), joints, [(f"leg_{leg}_2", "platform", "connect") for leg in range(3)])
 
 
-def test_ports_that_are_coupled_with_each_other_merge(monkeypatch):
-    met = []
-    original = merged_ports.merge
+def watch_merging(monkeypatch) -> list[tuple[int, list[tuple[int, int]]]]:
+    """(node that is eliminated, pairs of coupled images) of every merging that is to come."""
+    found, eliminating = [], []
+    take, merged = Couplings.take, Couplings._merged
 
-    def merge(form, i, found):
-        met.append([key for key in form.W if key[0] != key[1] and set(key) <= set(found)])
-        original(form, i, found)
+    def watched_take(self, i):
+        eliminating.append(i)
+        return take(self, i)
 
-    monkeypatch.setattr(merged_ports, "merge", merge)
+    def watched_merged(self, j, seen):
+        before = list(self._live[j])
+        pairs = [(c, d) for c in before for d in self._W[c] if d in before and c < d]
+        seen = merged(self, j, seen)
+        if set(before) - set(self._live[j]):
+            found.append((eliminating[-1], pairs))
+        return seen
+
+    monkeypatch.setattr(Couplings, "take", watched_take)
+    monkeypatch.setattr(Couplings, "_merged", watched_merged)
+    return found
+
+
+def test_images_that_are_coupled_with_each_other_merge(monkeypatch):
+    found = watch_merging(monkeypatch)
     assert_right(three_legs())
-    assert any(met), "no two ports that merge were coupled: this mechanism tests nothing"
+    assert any(pairs for _, pairs in found), "no two images that merge were coupled: this mechanism tests nothing"
 
 
-def test_ports_merge_only_where_a_link_sees_more_rows_than_the_other_has_accelerations(monkeypatch):
-    merged_at = []
-    original = link_elimination.merge_ports
-
-    def merge_ports(form, i):
-        before = len(form.ports)
-        original(form, i)
-        if len(form.ports) > before:
-            merged_at.append(i)
-
-    monkeypatch.setattr(link_elimination, "merge_ports", merge_ports)
+def test_images_merge_only_where_a_link_sees_more_rows_than_the_other_has_accelerations(monkeypatch):
+    found = watch_merging(monkeypatch)
     model = three_legs()
     assert_right(model)
-    assert [model.bodies[i].name for i in merged_at] == ["base"]
+    assert {model.bodies[i].name for i, _ in found} == {"base"}
 
 
 def rods(kind: str) -> sarrus.Model:
@@ -97,35 +104,18 @@ def rods(kind: str) -> sarrus.Model:
 
 
 @pytest.mark.parametrize("kind", ["connect", "universal", "revolute"])
-def test_beyond_a_ball_joint_a_point_is_felt(kind, monkeypatch):
-    points = []
-    original = Form.port_on
+def test_beyond_a_ball_joint_a_point_is_seen(kind, monkeypatch):
+    sizes = []
+    original = Couplings.image
 
-    def port_on(self, i, E):
-        points.append(E.shape)
-        return original(self, i, E)
+    def image(self, node, E):
+        sizes.append(E.shape)
+        return original(self, node, E)
 
-    monkeypatch.setattr(Form, "port_on", port_on)
+    monkeypatch.setattr(Couplings, "image", image)
+    sarrus.op_count(rods(kind), "lcaba")
+    assert (3, 6) in sizes
     assert_right(rods(kind))
-    assert (3, 6) in points
-
-
-def test_what_is_felt_beyond_a_ball_joint_is_its_center():
-    model = rods("connect")
-    q, v = random_state(model, 0)
-    problem = pose_problem(model, q, v, v, np.zeros(model.n_input_rows), None, "test", loops=True)
-    i = model.body_names.index("rod_0")
-    passage = problem.passages[i]
-    point = passage.felt_point(0.0)
-    assert isinstance(passage, Passage)
-    assert point is not None
-    left = np.random.default_rng(1).normal(size=(4, 6))
-    left[:, 3:] = 0.0  # nothing along the joint is left
-    rows = passage.apply_T(left)
-    np.testing.assert_allclose(rows[:, :3] @ point, rows, atol=1e-14)
-    assert passage.felt_point(0.5) is None
-    assert passage.felt_point(None) is None
-    assert problem.passages[model.body_names.index("b")].felt_point(0.0) is None
 
 
 def random_mechanism(rng) -> sarrus.Model:
@@ -155,13 +145,14 @@ def test_any_order_gives_the_same():
     q, v = random_state(model, rng)
     tau = rng.normal(size=model.nv)
     qdd, _ = solve(kkt(model, q, v), tau)
-    problem = pose_problem(model, q, v, tau, np.zeros(model.n_input_rows), None, "test", loops=True)
+    at = mechanism_at(model, q, v, tau)
+    rows = rows_of(at, np.zeros(model.n_input_rows), "test", loops=True)
     for _ in range(10):
         order: list[int] = []
         left = set(range(model.nb))
         while left:
-            leaves = sorted(i for i in left if not left & set(problem.tree.children(i)))
+            leaves = sorted(i for i in left if not left & set(at.tree.children(i)))
             order.append(int(rng.choice(leaves)))
             left.remove(order[-1])
-        result = augmented_lagrangian(model, problem, None, None, TOLERANCE, 30, 1e-7, order)
+        result = augmented_lagrangian(at, rows, order, None, None, TOLERANCE, 30, 1e-7)
         assert relative_error(result.qdd, qdd) < 1e-8

@@ -17,8 +17,8 @@ from sarrus.model.state import random_state
 from tests.mechanisms import random_inertial, relative_error
 from tests.oracles.loops import assembled, kkt, solve
 
-METHODS = {name: entry for name, entry in sarrus.methods().items() if "loops" in entry.supports}
-ROBUST = [name for name, entry in METHODS.items() if "redundant rows" in entry.supports]
+METHODS = {name: entry for name, entry in sarrus.methods().items() if sarrus.Feature.LOOPS in entry.supports}
+ROBUST = [name for name, entry in METHODS.items() if sarrus.Feature.REDUNDANT in entry.supports]
 PROXIMAL = [name for name, entry in sarrus.methods().items() if "forces0" in {port.name for port in entry.inputs}]
 ON_LINKS = [name for name in PROXIMAL if name not in METHODS]
 zoo = sarrus.zoo

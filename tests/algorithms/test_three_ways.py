@@ -1,16 +1,21 @@
-"""One text, three ways to run it: on floats, as CasADi expressions, as a batched tape. For all of the registry."""
+"""One text, several ways to run it: on floats, as CasADi expressions, as a batched tape, as native code. For all.
+
+Functions of the tree run on a robot with every joint type, the others on the richest small model that they claim.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 import pytest
 
 import sarrus
-from sarrus.registry import table as registry
-from tests.mechanisms import MOVING_KINDS, Mechanism, mechanism, relative_error
+from sarrus import Algorithm
+from tests.algorithms.kinds import KINDS, inputs_of
+from tests.mechanisms import MOVING_KINDS, mechanism, relative_error
 
 ROBOT = mechanism(
     4,
@@ -23,94 +28,159 @@ CHOICES: dict[str, list[Any]] = {
     "frame": ["b13_tool", "b5", "world_tool"],
     "frames": [None, ("b13_tool", "world", "b2")],
     "reference": ["local", "world", "local_world_aligned"],
+    "fallback": [None, "prox_ltl"],
+    "weight": [1e3],
+    "accurate": [False, True],
+    "mu": [None],
+    "tolerance": [1e-9],
+    "max_iterations": [2],  # CasADi writes them out
+    "rank_tolerance": [1e-7],
+    "motors": [(), ("b0_1_input_joint",)],
 }
+BATCH = 3
+TOLERANCE = 1e-10
+STIFF = ("lcaba", "constrained_aba")  # penalties of 1e6 beside inertias cost them as many digits
 
 
-def option_sets(entry: registry.Algorithm) -> list[dict[str, Any]]:
+def option_sets(algorithm: Algorithm) -> list[dict[str, Any]]:
     """Every choice for every option of an algorithm, one option varying at a time."""
-    missing = [name for name in entry.options if name not in CHOICES]
-    assert not missing, f"add choices for the options {missing} of {entry.name} to CHOICES"
-    base = {name: CHOICES[name][0] for name in entry.options}
-    return [base] + [base | {name: x} for name in entry.options for x in CHOICES[name][1:]]
+    missing = [name for name in algorithm.options if name not in CHOICES]
+    assert not missing, f"add choices for the options {missing} of {algorithm.name} to CHOICES"
+    base = {name: CHOICES[name][0] for name in algorithm.options}
+    return [base] + [base | {name: x} for name in algorithm.options for x in CHOICES[name][1:]]
 
 
-def input_sets(entry: registry.Algorithm) -> list[tuple[str, ...]]:
-    """All inputs, and only those that are needed."""
-    needed = tuple(port.name for port in entry.inputs if not port.optional)
-    return list(dict.fromkeys([tuple(port.name for port in entry.inputs), needed]))
+def input_sets(algorithm: Algorithm) -> list[tuple[str, ...]]:
+    """All inputs, only those that are needed, and those that stand in for others."""
+    every = tuple(x.name for x in algorithm.inputs if x.instead_of is None)
+    instead = {x.instead_of: x.name for x in algorithm.inputs if x.instead_of}
+    needed = tuple(x for x in every if x in algorithm.required or x == "k")
+    return list(dict.fromkeys([every, needed, tuple(instead.get(x, x) for x in every)]))
 
 
-# What supports constraints needs some: tested on constrained robots, elsewhere.
-ENTRIES = [entry for entry in registry.algorithms().values() if not getattr(entry, "supports", ())]
+def richest(algorithm: Algorithm) -> str:
+    """The kind of model with most of what it supports; "" is the robot with every joint type."""
+    able = [
+        kind
+        for kind, (has, _) in KINDS.items()
+        if has in algorithm.supports and algorithm.needs in has and has & sarrus.Feature.CONSTRAINTS
+    ]
+    return able[-1] if able else "embedded" if algorithm.needs else ""
+
+
+class Case(NamedTuple):
+    algorithm: Algorithm
+    names: tuple[str, ...]
+    options: tuple[tuple[str, Any], ...]
+
+    def __str__(self) -> str:
+        return f"{self.algorithm.name}({', '.join([*self.names, *(str(x) for _, x in self.options)])})"
+
+    @property
+    def tolerance(self) -> float:
+        return 1e-8 if self.algorithm.name in STIFF else TOLERANCE
+
+    @property
+    def model(self) -> sarrus.Model:
+        kind = richest(self.algorithm)
+        return inputs_of(kind).model if kind else ROBOT.model
+
+    def inputs(self) -> dict[str, np.ndarray]:
+        """(BATCH, ...) each."""
+        kind = richest(self.algorithm)
+        if not kind:
+            return ROBOT.state(BATCH).arguments(self.names)
+        states = [inputs_of(kind, seed).arguments(self.names) for seed in range(1, BATCH + 1)]
+        return {name: np.stack([state[name] for state in states]) for name in self.names}
+
+    def first(self) -> dict[str, np.ndarray]:
+        return {name: x[0] for name, x in self.inputs().items()}
+
+    def call(self, inputs: dict[str, Any]) -> tuple[Any, ...]:
+        return fields(self.algorithm(self.model, **inputs, **dict(self.options)))
+
+
 CASES = [
-    pytest.param(entry.name, names, options, id=f"{entry.name}({', '.join([*names, *map(str, options.values())])})")
-    for entry in ENTRIES
-    for names in input_sets(entry)
-    for options in option_sets(entry)
+    Case(algorithm, names, tuple(options.items()))
+    for algorithm in sarrus.catalog().values()
+    for names in input_sets(algorithm)
+    for options in (option_sets(algorithm) if names == input_sets(algorithm)[0] else option_sets(algorithm)[:1])
 ]
+FIRST = {case.algorithm.name: case for case in reversed(CASES)}  # with all inputs
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def fields(result: Any) -> tuple[Any, ...]:
     return tuple(result) if isinstance(result, tuple) else (result,)
 
 
-def on_floats(case: Mechanism, name: str, inputs: dict[str, np.ndarray], options: dict[str, Any]) -> list[np.ndarray]:
-    """The algorithm's own text, without the eager wrapper."""
-    return [np.asarray(x) for x in fields(registry.find(name).function(case.model, **inputs, **options))]
+@cache
+def on_floats(case: Case, k: int = 0) -> list[np.ndarray]:
+    """The algorithm's own text, unchecked, on one state."""
+    inputs = {name: x[k] for name, x in case.inputs().items()}
+    return [np.asarray(x, dtype=float) for x in fields(case.algorithm.text(case.model, **inputs, **dict(case.options)))]
 
 
-@pytest.mark.parametrize(("name", "names", "options"), CASES)
-def test_eager_is_the_text(name, names, options):
-    inputs = ROBOT.state().arguments(names)
-    got = fields(getattr(sarrus, name)(ROBOT.model, **inputs, **options))
-    for x, y in zip(got, on_floats(ROBOT, name, inputs, options), strict=True):
-        assert np.array_equal(x, y)
+def test_all_algorithms_are_here():
+    assert {case.algorithm.name for case in CASES} == set(sarrus.catalog())
 
 
-@pytest.mark.parametrize(("name", "names", "options"), CASES)
-def test_casadi_is_numpy(name, names, options):
-    inputs = ROBOT.state().arguments(names)
+@every_case
+def test_a_call_is_the_text(case):
+    for x, y in zip(case.call(case.first()), on_floats(case), strict=True):
+        if case.algorithm.structural:  # a call traces it
+            assert relative_error(x, y, 1.0) < case.tolerance
+        else:
+            assert np.array_equal(x, y)
+
+
+@pytest.mark.parametrize(
+    "case", [x for x in CASES if x.algorithm.family == "tree" or x.names == FIRST[x.algorithm.name].names], ids=str
+)
+def test_casadi_is_the_text(case):
+    inputs = case.first()
     symbols = {key: ca.SX.sym(key, *x.shape) for key, x in inputs.items()}
-    expressions = fields(getattr(sarrus, name)(ROBOT.model, **symbols, **options))
+    expressions = case.call(symbols)
     flat = [x for field in expressions for x in (field if isinstance(field, list) else [field])]
     values = ca.Function("f", list(symbols.values()), flat)(*inputs.values())
     values = list(values) if isinstance(values, tuple) else [values]
-    for field, expected in zip(expressions, on_floats(ROBOT, name, inputs, options), strict=True):
+    for field, expected in zip(expressions, on_floats(case), strict=True):
         count = len(field) if isinstance(field, list) else 1
         got = np.array([np.array(values.pop(0)) for _ in range(count)]).reshape(expected.shape)
-        assert relative_error(got, expected, 1.0) < 1e-10
+        assert relative_error(got, expected, 1.0) < case.tolerance
 
 
-@pytest.mark.parametrize(("name", "names", "options"), CASES)
-def test_batches_are_loops(name, names, options):
-    batch = 3
-    inputs = ROBOT.state(batch).arguments(names)
-    got = fields(getattr(sarrus, name)(ROBOT.model, **inputs, **options))
-    for k in range(batch):
-        one = on_floats(ROBOT, name, {key: x[k] for key, x in inputs.items()}, options)
-        for x, expected in zip(got, one, strict=True):
-            assert x.shape == (batch, *expected.shape)
-            assert relative_error(x[k], expected, 1.0) < 1e-10
+@every_case
+def test_a_batch_is_the_text_of_every_state(case):
+    got = case.call(case.inputs())
+    for k in range(BATCH):
+        for x, expected in zip(got, on_floats(case, k), strict=True):
+            assert x.shape == (BATCH, *expected.shape)
+            assert relative_error(x[k], expected, 1.0) < case.tolerance
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in ENTRIES])
+@pytest.mark.parametrize("case", FIRST.values(), ids=str)
+def test_native_code_is_the_text(case):
+    kernel = case.algorithm.compile(case.model, inputs=case.names, **dict(case.options))
+    result = kernel(**case.inputs())
+    assert type(result) is (case.algorithm.result_type if case.algorithm.outputs is None else np.ndarray)
+    got = fields(result)
+    for k in range(BATCH):
+        for x, expected in zip(got, on_floats(case, k), strict=True):
+            assert x.shape == (BATCH, *expected.shape)
+            assert relative_error(x[k], expected, 1.0) < case.tolerance
+    assert all(np.array_equal(x[0], y) for x, y in zip(got, fields(kernel(**case.first())), strict=True))
+
+
+@pytest.mark.parametrize("name", sarrus.catalog())
 def test_result_types(name):
     """One output: an array. Several: a NamedTuple, whichever way it was computed; single numbers are floats."""
-    entry = registry.find(name)
-    options = option_sets(entry)[0]
-    names = input_sets(entry)[0]
-    one = getattr(sarrus, name)(ROBOT.model, **ROBOT.state().arguments(names), **options)
-    many = getattr(sarrus, name)(ROBOT.model, **ROBOT.state(2).arguments(names), **options)
-    if entry.outputs is None:
-        assert type(one) is type(many) is entry.result_type
-        assert all(isinstance(x, (float, np.ndarray)) for x in one)
+    case = FIRST[name]
+    one, many = (case.algorithm(case.model, **x, **dict(case.options)) for x in (case.first(), case.inputs()))
+    if case.algorithm.outputs is None:
+        assert type(one) is type(many) is case.algorithm.result_type
+        for output, x in one._asdict().items():
+            assert isinstance(x, int if output in case.algorithm.whole_numbers else (float, np.ndarray))
     else:
         assert isinstance(one, np.ndarray)
         assert isinstance(many, np.ndarray)
-
-
-@pytest.mark.parametrize("name", registry.algorithms())
-def test_every_entry_says_what_it_is(name):
-    entry = registry.find(name)
-    assert entry.summary
-    assert entry.cost.startswith("O(")

@@ -354,7 +354,7 @@ class TestNames:
             def scaled(model, q):
                 return scales * q
 
-            entry = Algorithm("scaled", scaled, (Input("q", False),), "x", (), "O(n)", (), (), "tree")
+            entry = Algorithm("scaled", scaled, (Input("q", False),), "x", (), "O(n)")
             return sarrus.compile(ONE, entry)
 
         assert kernel_that(2.0)(np.array([1.5])) == 3.0

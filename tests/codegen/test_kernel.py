@@ -1,4 +1,7 @@
-"""Compiled kernels as users see them: what the eager function returns, for every algorithm, shape, type and misuse."""
+"""Compiled kernels as users see them: what a call of the algorithm returns, for every shape, type and misuse.
+
+That every algorithm compiles to what its text says is in tests/algorithms/test_three_ways.py.
+"""
 
 from __future__ import annotations
 
@@ -39,22 +42,6 @@ def fields(result) -> tuple:
 @pytest.fixture(scope="module")
 def aba():
     return sarrus.compile(CHAIN, "aba")
-
-
-@pytest.mark.parametrize("method", sarrus.algorithms())
-def test_every_algorithm_compiles_and_equals_its_eager_twin(method):
-    entry = sarrus.algorithms()[method]
-    model = GEARED if entry.family == "embedded" else CHAIN
-    names = [port.name for port in entry.inputs if port.instead_of is None]
-    kernel = sarrus.compile(model, method, inputs=names, **options_of(entry))
-    for batch in (None, 7):
-        arrays = inputs_of(kernel, batch, model=model)
-        named = dict(zip(kernel.input_names, arrays, strict=True))
-        expected = getattr(sarrus, method)(model, **named, **options_of(entry))
-        got = kernel(*arrays)
-        assert type(got) is type(expected) or np.ndim(got) == np.ndim(expected)
-        for x, y in zip(fields(got), fields(expected), strict=True):
-            assert relative_error(x, y, 1.0) < 1e-9
 
 
 def test_every_mechanism_of_the_zoo_and_every_joint_type():

@@ -80,7 +80,7 @@ def test_tapes_are_kept_per_model_and_options_and_die_with_the_model():
 def test_unknown_names():
     model = pendulum()
     with pytest.raises(
-        UnknownNameError, match=r"unknown algorithm 'abba'. Did you mean 'aba'\? Valid: forward_kinematics, "
+        UnknownNameError, match=r"unknown algorithm 'abba'. Did you mean 'aba'\? Valid: aba, bias_forces, "
     ):
         op_count(model, "abba")
     with pytest.raises(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from sarrus.errors import UnsupportedError, unknown_name
-from sarrus.model.constraints import CenterOfMass, LinkConstraint
+from typing import Any
+
+from sarrus.errors import unknown_name
 from sarrus.model.model import Model
-from sarrus.registry import table as registry
+from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.check import check_model
+from sarrus.registry.features import Feature, found_in
+from sarrus.registry.table import catalog
 
 TREE = "aba"
 EMBEDDED = "ce_aba"
@@ -16,31 +20,24 @@ ALL_BODIES = "prox_bbo"  # rows on every body make all links neighbours, which c
 
 def default_method(model: Model) -> str:
     """aba without constraints, ce_aba if all are embedded, constrained_aba if they are of links, lcaba with loops."""
-    constraints = model.active_constraints
-    if not constraints:
-        return TREE if model.embedding is None else EMBEDDED
-    if any(isinstance(c, CenterOfMass) for c in constraints):
+    found = found_in(model)
+    if Feature.CENTER_OF_MASS in found:
         return ALL_BODIES
-    return CONTACTS if all(isinstance(c, LinkConstraint) for c in constraints) else LOOPS
+    rows = found & Feature.ROWS
+    if rows:
+        return CONTACTS if rows == Feature.LINKS else LOOPS
+    return EMBEDDED if Feature.EMBEDDED in found else TREE
 
 
-def dynamics_methods() -> dict[str, registry.Algorithm]:
-    """Every method of forward dynamics, by name."""
-    table = registry.algorithms()
-    return {n: e for n, e in table.items() if n in (TREE, EMBEDDED) or e.family == "constrained dynamics"}
+def methods() -> dict[str, Algorithm[..., Any]]:
+    """Every method of forward dynamics, by name: `.cost`, `.supports`, `.summary`, `.references`."""
+    return {name: x for name, x in catalog().items() if x.output_names[0] == "qdd"}
 
 
 def method_for(model: Model, method: str | None) -> str:
     """The method's name, or the default one; an error in words if there is none of that name, or not for this model."""
-    if method is None:
-        return default_method(model)
-    table = dynamics_methods()
-    if method not in table:
-        raise unknown_name("method of forward dynamics", method, table)
-    table[method].check_model(model)
-    if method == TREE and model.active_constraints:
-        raise UnsupportedError(
-            f"aba knows no constraints, and {model.name!r} has {len(model.active_constraints)}. Take another method "
-            f"({', '.join(x for x in table if x != TREE)}), or `model.without_constraints()`"
-        )
-    return method
+    name, known = default_method(model) if method is None else method, methods()
+    if name not in known:
+        raise unknown_name("method of forward dynamics", name, known)
+    check_model(known[name], model, strict=True)
+    return name

@@ -11,12 +11,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sarrus.calls.eager import eager
 from sarrus.codegen.tape.trace import op_count
 from sarrus.errors import StateError, UnsupportedError, unknown_name
-from sarrus.mechanics.solvers.loop_delassus import has_loops
 from sarrus.model.model import Model
-from sarrus.registry.table import algorithms
+from sarrus.registry.check import unknown_to
+from sarrus.registry.table import catalog, find
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.parameter import is_casadi
 
@@ -27,14 +26,13 @@ _cheapest: WeakKeyDictionary[Model, str] = WeakKeyDictionary()
 
 def delassus_methods() -> tuple[str, ...]:
     """The algorithms that compute the Delassus matrix, as the registry has them."""
-    return tuple(name for name, entry in algorithms().items() if entry.outputs == "Lambda_inv")
+    return tuple(name for name, x in catalog().items() if x.outputs == "Lambda_inv")
 
 
 def default_delassus_method(model: Model) -> str:
     """The method with the fewest operations on this robot, among those that take its constraints."""
     if model not in _cheapest:
-        table = algorithms()
-        able = [m for m in _CANDIDATES if not has_loops(model) or "loops" in table[m].supports]
+        able = [m for m in _CANDIDATES if not unknown_to(find(m), model)]
         _cheapest[model] = min(able, key=lambda m: op_count(model, m).total)
     return _cheapest[model]
 
@@ -51,7 +49,7 @@ def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0
         raise unknown_name("method of delassus:", method, delassus_methods())
     if not (np.isfinite(damping) and damping >= 0.0):
         raise StateError(f"delassus: the damping is {damping!r}: it must be finite and not negative")
-    Lambda_inv = eager(algorithms()[method].function)(model, q)
+    Lambda_inv = find(method)(model, q)
     return Lambda_inv if damping == 0.0 else Lambda_inv + damping * np.eye(Lambda_inv.shape[-1])
 
 

@@ -6,20 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.default_method import EMBEDDED, TREE, dynamics_methods, method_for
-from sarrus.calls.eager import eager
+from sarrus.algorithms.tree.bias_forces import bias_forces
+from sarrus.algorithms.tree.rnea import rnea
+from sarrus.calls.default_method import EMBEDDED, TREE, method_for
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
-from sarrus.registry import table as registry
+from sarrus.registry.table import find
 from sarrus.spatial.parameter import is_casadi
 from sarrus.status import Status
 
 _BALANCED = 1e-6  # of the forces on the joints
-
-
-def methods() -> dict[str, registry.Algorithm]:
-    """Every method of forward dynamics, by name: `.cost`, `.supports`, `.summary`, `.references`."""
-    return dynamics_methods()
 
 
 def forward_dynamics(
@@ -35,7 +31,7 @@ def forward_dynamics(
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
     """
     name = method_for(model, method)
-    result = eager(registry.find(name).function)(model, q, v, tau, **arguments)
+    result = find(name)(model, q, v, tau, **arguments)
     if name == TREE:
         external = arguments.get("external_forces")
         return _without_forces(result, _balance(model, q, v, tau, result, external))
@@ -47,10 +43,8 @@ def _balance(model: Model, q: Any, v: Any, tau: Any, qdd: Any, external_forces: 
     if any(is_casadi(x) for x in (q, v, tau, qdd)) or not model.is_numeric:
         return None
     finite = np.isfinite(qdd).all(axis=-1)
-    back = eager(registry.find("rnea").function)(
-        model, q, v, np.where(finite[..., None], qdd, 0.0), external_forces=external_forces
-    )
-    still = eager(registry.find("bias_forces").function)(model, q, v)
+    back = rnea(model, q, v, np.where(finite[..., None], qdd, 0.0), external_forces=external_forces)
+    still = bias_forces(model, q, v)
     with np.errstate(all="ignore"):
         off = np.abs(back - tau).max(axis=-1, initial=0.0)
         scale = 1.0 + np.abs(tau).max(axis=-1, initial=0.0) + np.abs(still).max(axis=-1, initial=0.0)

@@ -10,34 +10,34 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
 import sarrus
+from sarrus.cli.options import AllowOutside, AsJson, FloatingBase, FrameName, Method, Robot
 from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peer
-from sarrus.cli.robot_argument import HELP, AllowOutside, robot_for
+from sarrus.cli.robot_argument import robot_for
+from sarrus.cli.tables import table
 from sarrus.cli.timing import Timing, interleaved, ratio
-from sarrus.codegen.runtime.kernel import Kernel, available_cores
-from sarrus.codegen.runtime.kernel import compile as compile_kernel
+from sarrus.codegen.runtime.compile import compile as compile_kernel
+from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.peak import measure_peak
+from sarrus.codegen.runtime.threads import available_cores
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
-from sarrus.registry import table as registry
+from sarrus.registry.table import find
 
 _DISAGREEMENT = 1e-9
 
 
 def bench(
-    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
-    method: Annotated[str, typer.Option("--method", "-m", help="An algorithm, e.g. aba, rnea, crba.")] = "aba",
+    robot: Robot,
+    method: Method = "aba",
     batch: Annotated[int, typer.Option(help="States per batch.", min=1)] = 4096,
     rounds: Annotated[int, typer.Option(help="Rounds of interleaved timing.", min=1)] = 9,
-    frame: Annotated[str | None, typer.Option(help="For algorithms of a frame: its name.")] = None,
-    floating_base: Annotated[
-        bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
-    ] = None,
+    frame: FrameName = None,
+    floating_base: FloatingBase = None,
     allow_outside: AllowOutside = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Microseconds per state: single calls and batches, one and all threads, float32, and peers where they are
     installed.
@@ -150,7 +150,7 @@ def random_inputs(model: Model, kernel: Kernel, batch: int, seed: int = 0) -> li
 
 
 def _eager(model: Model, method: str, kernel: Kernel, first: list[np.ndarray], options: dict[str, Any]) -> Any:
-    return registry.find(method).function(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
+    return find(method)(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
 
 
 def _outputs(kernel: Kernel, batch: int) -> tuple[np.ndarray, ...]:
@@ -175,19 +175,16 @@ def _show(console: Console, report: dict[str, Any]) -> None:
         f"[bold]{report['method']}[/bold] of [bold]{report['robot']}[/bold], {report['nv']} dof: "
         f"{report['operations']:,} operations, {report['lanes']} lanes, {origin} in {report['compile_seconds']:.2f} s"
     )
-    table = Table()
-    for column in ("", "us / state", "best", "x Sarrus", "Gop/s", "of peak"):
-        table.add_column(column, justify="left" if column == "" else "right")
-    for row in report["rows"]:
-        table.add_row(
-            row["name"],
-            f"{row['us_per_state']:.3f}",
-            f"{row['best_us_per_state']:.3f}",
-            f"{row['times_sarrus']:.2f}",
+    columns = ("us / state", "best", "x Sarrus", "Gop/s", "of peak")
+    rows = [
+        (
+            row["name"], f"{row['us_per_state']:.3f}", f"{row['best_us_per_state']:.3f}", f"{row['times_sarrus']:.2f}",
             "" if row["gflops"] is None else f"{row['gflops']:.1f}",
             "" if row["fraction_of_peak"] is None else f"{100 * row['fraction_of_peak']:.0f} %",
         )
-    console.print(table)
+        for row in report["rows"]
+    ]  # fmt: skip
+    console.print(table(("", *columns), rows, numbers=columns))
     console.print(
         "us / state: median of all rounds, and the best one: far apart on a machine that others use, too.\n"
         f"x Sarrus: time against Sarrus' single call (single calls) or 1-thread batch of {report['batch']} (batches), "

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
 import typer
 
+from sarrus.cli.options import AsJson
 from sarrus.codegen.runtime.cache import cache_clear, cache_info
 
 cache = typer.Typer(
@@ -15,7 +15,7 @@ cache = typer.Typer(
 
 
 @cache.command()
-def info(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False) -> None:
+def info(as_json: AsJson = False) -> None:
     """Where compiled kernels are kept, how many there are and how large they may grow."""
     found = cache_info()
     if as_json:

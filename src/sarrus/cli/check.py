@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
-from rich.table import Table
 
 import sarrus
-from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
+from sarrus.cli.options import AllowOutside, AsJson, Configuration, Extended, FloatingBase, Robot
+from sarrus.cli.robot_argument import robot_from
+from sarrus.cli.tables import table
 from sarrus.errors import StateError
 from sarrus.model.model import Model
 
@@ -21,21 +20,12 @@ AT_FAULT = 1  # exit code: loops that do not close, or constraints that contradi
 
 
 def check(
-    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
-    q: Annotated[
-        str | None,
-        typer.Option(
-            "--q", help="A configuration: numbers, separated by commas or spaces. Default: the file's pose, or neutral."
-        ),
-    ] = None,
-    extended: Annotated[
-        Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
-    ] = None,
-    floating_base: Annotated[
-        bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
-    ] = None,
+    robot: Robot,
+    q: Configuration = None,
+    extended: Extended = None,
+    floating_base: FloatingBase = None,
     allow_outside: AllowOutside = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of words.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Closure error, rank, redundant and conflicting constraints by name, mobility, conditioning, suggested mu.
 
@@ -71,14 +61,12 @@ def _show(console: Console, found: sarrus.Diagnosis) -> None:
     first, *rest = found.lines()
     console.print(first, style="bold", highlight=False, markup=False, soft_wrap=True)
     if found.constraints:
-        table = Table()
-        for column in ("constraint", "kind", "between", "error", "rows", "rank alone", "redundant"):
-            table.add_column(
-                column, overflow="fold", justify="left" if column in ("constraint", "kind", "between") else "right"
-            )
-        for c in found.constraints:
-            table.add_row(c.name, c.kind, c.between, f"{c.error:.1e}", str(c.rows), str(c.rank), str(c.redundant or ""))
-        console.print(table)
+        numbers = ("error", "rows", "rank alone", "redundant")
+        rows = [
+            (c.name, c.kind, c.between, f"{c.error:.1e}", str(c.rows), str(c.rank), str(c.redundant or ""))
+            for c in found.constraints
+        ]
+        console.print(table(("constraint", "kind", "between", *numbers), rows, numbers))
     for line in rest:
         style = "yellow" if line.startswith(("singular", "conflict")) or "not assembled" in line else None
         console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)

@@ -8,21 +8,19 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sarrus.cli.robot_argument import HELP, AllowOutside, robot_for
-from sarrus.codegen.runtime.kernel import identifier
-from sarrus.codegen.tape.c_export import write_c
+from sarrus.cli.options import AllowOutside, FloatingBase, FrameName, Method, Robot
+from sarrus.cli.robot_argument import robot_for
+from sarrus.codegen.tape.c_export import identifier, write_c
 from sarrus.codegen.tape.trace import trace
 
 
 def codegen(
-    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
-    method: Annotated[str, typer.Option("--method", "-m", help="An algorithm, e.g. aba, rnea, crba.")] = "aba",
+    robot: Robot,
+    method: Method = "aba",
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write into.")] = Path(),
-    floating_base: Annotated[
-        bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
-    ] = None,
+    floating_base: FloatingBase = None,
     allow_outside: AllowOutside = False,
-    frame: Annotated[str | None, typer.Option(help="For algorithms of a frame: its name.")] = None,
+    frame: FrameName = None,
     single_precision: Annotated[bool, typer.Option("--float32", help="float instead of double.")] = False,
 ) -> None:
     """Write one dependency-free C99 file and its header: the algorithm, unrolled for this robot.

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from sarrus.algorithms.tree.crba import crba
-from sarrus.calls.eager import eager
 from sarrus.errors import SarrusError, StateError, UnsupportedError, unknown_name
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.model import Model
@@ -53,7 +52,7 @@ def driven(model: Model) -> Array:
 def _gains(model: Model, q0: Array, kp: float | None, kd: float | None, dt: float) -> tuple[Array, Array]:
     """Those that were asked for; else moderate ones, less where a joint is too light for them at this step size."""
     where = driven(model)
-    inertia = 1.0 / np.diag(np.linalg.inv(eager(crba)(model.spanning, q0 if q0.ndim == 1 else q0[0])))
+    inertia = 1.0 / np.diag(np.linalg.inv(crba(model.spanning, q0 if q0.ndim == 1 else q0[0])))
     stiff, damp = np.minimum(KP, 0.05 * inertia / dt**2), np.minimum(KD, 0.2 * inertia / dt)
     if kp is not None and kd is None:
         damp = np.minimum(0.1 * kp, 0.2 * inertia / dt)

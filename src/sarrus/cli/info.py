@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
@@ -11,26 +11,24 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
-from sarrus.codegen.tape.trace import op_count
+from sarrus.cli.options import AllowOutside, AsJson, FloatingBase, Robot
+from sarrus.cli.robot_argument import robot_from
+from sarrus.cli.tables import table
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
-from sarrus.model.bodies import Body
+from sarrus.model.bodies import WORLD_NAME, Body
 from sarrus.model.constraints import CenterOfMass, Coupling, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.model import Model
-from sarrus.registry import table as registry
+from sarrus.registry.table import catalog
 
 _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 
 
 def info(
-    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
-    floating_base: Annotated[
-        bool | None,
-        typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
-    ] = None,
+    robot: Robot,
+    floating_base: FloatingBase = None,
     allow_outside: AllowOutside = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Bodies, joints, mass, loops, couplings and actuators of a robot, what the import dropped, and operation counts.
 
@@ -42,14 +40,14 @@ def info(
         task = progress.add_task("loading")
         model = robot_from(robot, floating_base, allow_outside=allow_outside)
         counts, refused = {}, {}
-        for entry in registry.algorithms().values():
-            if entry.options and "frame" in entry.options:
+        for name, algorithm in catalog().items():
+            if "frame" in algorithm.options:
                 continue
-            progress.update(task, description=f"tracing {entry.name}")
+            progress.update(task, description=f"tracing {name}")
             try:
-                counts[entry.name] = op_count(model, entry.name)
+                counts[name] = algorithm.op_count(model)
             except (UnsupportedError, IllPosedError) as error:
-                refused[entry.name] = str(error)
+                refused[name] = str(error)
     if as_json:
         typer.echo(json.dumps(_as_dict(model, counts, refused), indent=2))
         return
@@ -75,34 +73,22 @@ def show_model(console: Console, model: Model) -> None:
         f"[bold]{model.name}[/bold]: {model.nb} bodies, nq {model.nq}, nv {model.nv}, mass {float(model.mass):.6g} kg, "
         f"{len(model.frames)} frames, {len(model.constraints)} declared constraints"
     )
-    table = Table(title="bodies", title_justify="left")
-    for column in ("#", "body", "parent", "joint", "type", "q", "v", "mass [kg]"):
-        table.add_column(column, justify="right" if column in ("#", "mass [kg]") else "left", overflow="fold")
-    for i, body in enumerate(model.bodies):
-        table.add_row(*_body_row(model, i, body))
-    console.print(table)
+    bodies = [_body_row(model, i, body) for i, body in enumerate(model.bodies)]
+    columns = ("#", "body", "parent", "joint", "type", "q", "v", "mass [kg]")
+    console.print(table(columns, bodies, numbers=("#", "mass [kg]"), title="bodies"))
     rotors = {b.joint.name: b.joint.armature.max() for b in model.bodies if np.any(b.joint.armature)}
     if rotors:
         console.print(
             f"armature on {len(rotors)} joints, {min(rotors.values()):.3g} to {max(rotors.values()):.3g} kg m^2"
         )
     if model.constraints:
-        constraints = Table(title="loops, couplings and tendons", title_justify="left")
-        for column in ("name", "kind", "between", "from"):
-            constraints.add_column(column)
-        for constraint in model.constraints:
-            kind, between = _describe(constraint)
-            constraints.add_row(
-                constraint.name, kind + ("" if constraint.active else " (inactive)"), between, constraint.source
-            )
-        console.print(constraints)
+        rows = [
+            (c.name, _describe(c)[0] + ("" if c.active else " (inactive)"), _describe(c)[1], c.source)
+            for c in model.constraints
+        ]
+        console.print(table(("name", "kind", "between", "from"), rows, title="loops, couplings and tendons"))
     if model.actuators:
-        actuators = Table(title="actuators", title_justify="left")
-        for column in _ACTUATOR:
-            actuators.add_column(column, justify="right" if column == "gear" else "left", overflow="fold")
-        for actuator in model.actuators:
-            actuators.add_row(*_actuator_row(actuator))
-        console.print(actuators)
+        console.print(table(_ACTUATOR, map(_actuator_row, model.actuators), numbers=("gear",), title="actuators"))
     if model.import_report:
         console.print("[bold]import report[/bold]: in the file, not in the model")
         for line in model.import_report:
@@ -112,12 +98,15 @@ def show_model(console: Console, model: Model) -> None:
         console.print("import report: nothing was dropped")
 
 
+def _parent(model: Model, body: Body) -> str:
+    return WORLD_NAME if body.parent < 0 else model.bodies[body.parent].name
+
+
 def _body_row(model: Model, i: int, body: Body) -> list[str]:
-    parent = "world" if body.parent < 0 else model.bodies[body.parent].name
     kind = " ".join([body.joint.type.name, *(_direction(axis) for axis in body.joint.axes)])
     return [
-        str(i), body.name, parent, body.joint.name, kind, _span(model.layout.q[i]), _span(model.layout.v[i]),
-        f"{float(body.inertia.mass):.4g}",
+        str(i), body.name, _parent(model, body), body.joint.name, kind, _span(model.layout.q[i]),
+        _span(model.layout.v[i]), f"{float(body.inertia.mass):.4g}",
     ]  # fmt: skip
 
 
@@ -165,61 +154,39 @@ def _describe(constraint: Any) -> tuple[str, str]:
 
 
 def _count_table(model: Model, counts: dict[str, Any]) -> Table:
-    table = Table(title="operation counts, exact, for this robot", title_justify="left")
-    table.add_column("algorithm")
-    for column in ("total", "per dof", "add", "mul", "div", "trig"):
-        table.add_column(column, justify="right")
-    for name, count in counts.items():
-        kinds = count.by_kind
-        per_dof = count.total / max(model.nv, 1)
-        table.add_row(
-            name, f"{count.total:,}", f"{per_dof:.0f}", *(f"{kinds[k]:,}" for k in ("add", "mul", "div", "trig"))
-        )
-    return table
+    kinds = ("add", "mul", "div", "trig")
+    rows = [
+        (name, f"{x.total:,}", f"{x.total / max(model.nv, 1):.0f}", *(f"{x.by_kind[k]:,}" for k in kinds))
+        for name, x in counts.items()
+    ]
+    columns = ("total", "per dof", *kinds)
+    return table(("algorithm", *columns), rows, numbers=columns, title="operation counts, exact, for this robot")
 
 
 def _as_dict(model: Model, counts: dict[str, Any], refused: dict[str, str]) -> dict[str, Any]:
-    return {
-        "name": model.name,
-        "nb": model.nb,
-        "nq": model.nq,
-        "nv": model.nv,
+    bodies = [
+        _fields(body, "name") | {"parent": _parent(model, body), "joint": body.joint.name}
+        | {"type": body.joint.type.name, "mass": float(body.inertia.mass)}
+        for body in model.bodies
+    ]  # fmt: skip
+    constraints = [
+        _fields(c, "name", "active", "source") | dict(zip(("kind", "between"), _describe(c), strict=True))
+        for c in model.constraints
+    ]
+    actuators = [
+        _fields(a, "name", "kind", "gear") | {"joints": dict(a.joints)}
+        | {"control_range": _finite(a.control_range), "force_range": _finite(a.force_range)}
+        for a in model.actuators
+    ]  # fmt: skip
+    return _fields(model, "name", "nb", "nq", "nv", "import_report", "lost_physics") | {
         "mass": float(model.mass),
-        "bodies": [
-            {
-                "name": body.name,
-                "parent": "world" if body.parent < 0 else model.bodies[body.parent].name,
-                "joint": body.joint.name,
-                "type": body.joint.type.name,
-                "mass": float(body.inertia.mass),
-            }
-            for body in model.bodies
-        ],
-        "constraints": [
-            {
-                "name": c.name,
-                "kind": _describe(c)[0],
-                "between": _describe(c)[1],
-                "active": c.active,
-                "source": c.source,
-            }
-            for c in model.constraints
-        ],
-        "actuators": [
-            {
-                "name": a.name,
-                "joints": dict(a.joints),
-                "kind": a.kind,
-                "gear": a.gear,
-                "control_range": _finite(a.control_range),
-                "force_range": _finite(a.force_range),
-            }
-            for a in model.actuators
-        ],
-        "import_report": list(model.import_report),
-        "lost_physics": list(model.lost_physics),
-        "op_counts": {
-            name: {"total": c.total, "by_kind": c.by_kind, "by_stage": c.by_stage} for name, c in counts.items()
-        },
+        "bodies": bodies,
+        "constraints": constraints,
+        "actuators": actuators,
+        "op_counts": {name: _fields(count, "total", "by_kind", "by_stage") for name, count in counts.items()},
         "not_supported": refused,
     }
+
+
+def _fields(x: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(x, name) for name in names}

@@ -11,10 +11,9 @@ import numpy as np
 from sarrus.importers.document import read_document
 from sarrus.importers.example_robots import example_robot
 from sarrus.importers.mjcf import compile_mjcf
-from sarrus.importers.mujoco_state import to_mujoco_state
+from sarrus.importers.mujoco_state import from_mujoco_state, to_mujoco_state
 from sarrus.importers.pinocchio_state import to_pinocchio_configuration
 from sarrus.model.model import Model
-from sarrus.spatial.rotations import rotation_from_quaternion
 
 _PINOCCHIO_BATCH = {"aba": "abaInParallel", "rnea": "rneaInParallel"}
 
@@ -94,35 +93,17 @@ def mujoco_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray])
     built.dof_damping[:] = 0.0
     built.jnt_stiffness[:] = 0.0
     data = mujoco.MjData(built)
-    qpos, qvel = to_mujoco_state(model, arrays[0][0], arrays[1][0])
-    data.qpos[:], data.qvel[:] = qpos, qvel
-    data.qfrc_applied[:] = _turned_forces(model, arrays[0][0], arrays[2][0])
+    q, v, tau = (x[0] for x in arrays)
+    data.qpos[:], data.qvel[:] = to_mujoco_state(model, q, v)
+    _, data.qfrc_applied[:] = to_mujoco_state(model, q, tau)  # forces turn as velocities do
 
     def single() -> Any:
         mujoco.mj_forward(built, data)
         return data.qacc
 
     single()
-    first = _turned_accelerations(model, arrays[0][0], arrays[1][0], np.array(data.qacc))
+    _, first = from_mujoco_state(model, data.qpos, data.qacc)
+    for body, s in zip(model.bodies, model.layout.v, strict=True):
+        if body.joint.type.name == "free":  # as a spatial acceleration
+            first[s][:3] -= np.cross(v[s][3:], v[s][:3])
     return Peer("MuJoCo (mj_forward)", single, None, first)
-
-
-def _turned_forces(model: Model, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Forces on free joints with their linear part in the world's axes, as MuJoCo has them."""
-    out = tau.copy()
-    for body, sq, sv in zip(model.bodies, model.layout.q, model.layout.v, strict=True):
-        if body.joint.type.name == "free":
-            R = rotation_from_quaternion(q[sq][3:])
-            out[sv.start : sv.start + 3] = R @ tau[sv][:3]
-    return out
-
-
-def _turned_accelerations(model: Model, q: np.ndarray, v: np.ndarray, qacc: np.ndarray) -> np.ndarray:
-    """MuJoCo's accelerations as Sarrus': a free joint's linear part in body axes, and as a spatial acceleration."""
-    out = qacc.copy()
-    for body, sq, sv in zip(model.bodies, model.layout.q, model.layout.v, strict=True):
-        if body.joint.type.name == "free":
-            R = rotation_from_quaternion(q[sq][3:])
-            linear, angular = v[sv][:3], v[sv][3:]
-            out[sv.start : sv.start + 3] = R.T @ qacc[sv][:3] - np.cross(angular, linear)
-    return out

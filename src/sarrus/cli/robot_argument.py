@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from sarrus import zoo
 from sarrus.errors import ImportFileError, SarrusError, unknown_name
@@ -15,18 +12,10 @@ from sarrus.importers import load, load_urdf
 from sarrus.importers.example_robots import example_robot
 from sarrus.model.model import Model
 from sarrus.planning.embedding import embed
-from sarrus.registry import table as registry
+from sarrus.registry.features import Feature
+from sarrus.registry.table import find
 
-HELP = (
-    "A URDF or MJCF file; `zoo:NAME:ARGS` for a mechanism of the zoo (zoo:chain:7, zoo:stem:5:4, zoo:sarrus_linkage); "
-    "`example:NAME` for a robot of the package example-robot-data (example:talos_full_v2)."
-)
 ZOO = {name: getattr(zoo, name) for name in zoo.__all__}
-
-
-AllowOutside = Annotated[
-    bool, typer.Option("--allow-outside", help="Read files that an MJCF includes also outside its folder.")
-]
 
 
 def robot_from(
@@ -46,7 +35,7 @@ def robot_from(
 def robot_for(text: str, floating_base: bool | None, method: str, allow_outside: bool = False) -> Model:
     """The model that the text names, its loops and couplings embedded where the method needs that (ce_aba, ...)."""
     model = robot_from(text, floating_base, allow_outside=allow_outside)
-    return embed(model) if registry.find(method).family == "embedded" and model.embedding is None else model
+    return embed(model) if Feature.EMBEDDED in find(method).needs and model.embedding is None else model
 
 
 def _from_zoo(text: str) -> Model:

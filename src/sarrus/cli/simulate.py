@@ -20,7 +20,8 @@ import sarrus
 from sarrus.cli.check import configuration
 from sarrus.cli.controller_argument import HELP as CONTROLLER_HELP
 from sarrus.cli.controller_argument import controller_from
-from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
+from sarrus.cli.options import AllowOutside, AsJson, Extended, FloatingBase, Robot
+from sarrus.cli.robot_argument import robot_from
 from sarrus.cli.simulation_report import report, show
 from sarrus.errors import MissingDependencyError, StateError
 from sarrus.model.model import Model
@@ -36,7 +37,7 @@ _BATCH_RECORDS = 100  # states of each robot of a batch that are kept, unless --
 
 
 def simulate(
-    robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
+    robot: Robot,
     duration: Annotated[float, typer.Option("--duration", "-d", help="Seconds.")] = 5.0,
     dt: Annotated[float, typer.Option(help="Seconds per step.")] = 1e-3,
     integrator: Annotated[
@@ -74,15 +75,10 @@ def simulate(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the directory of --save.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw it: FILE.png, .pdf or .svg (needs matplotlib).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser (needs viser).")] = False,
-    extended: Annotated[
-        Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
-    ] = None,
-    floating_base: Annotated[
-        bool | None,
-        typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
-    ] = None,
+    extended: Extended = None,
+    floating_base: FloatingBase = None,
     allow_outside: AllowOutside = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.")] = False,
+    as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Let a robot move: from a state on, with or without a controller, alone or in a batch.

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.position.closure import closure as _closure
-from sarrus.algorithms.tree.crba import crba as _crba
-from sarrus.calls.eager import eager
+from sarrus.algorithms.position.closure import closure
+from sarrus.algorithms.tree.crba import crba
 from sarrus.diagnosis.rank import gap, groups, independent_rows, largest, rank_of, singular_values, unit_rows
 from sarrus.diagnosis.report import ASSEMBLED, ConstraintDiagnosis, Diagnosis
 from sarrus.errors import StateError, UnsupportedError
@@ -35,8 +34,6 @@ from sarrus.spatial.arrays import Array
 
 _CONFLICT = 1e-8
 _CONTRACTION = 100.0  # mu times the smallest eigenvalue: each proximal iteration then gains two digits
-
-closure, crba = eager(_closure), eager(_crba)
 
 
 def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagnosis:

@@ -31,7 +31,7 @@ def rows_of(at: Mechanism, k: Array | None, method: str, loops: bool = False, de
 
 def rows_of_links(at: Mechanism, method: str) -> list[Rows]:
     """The matrices K of constraints of links against the world, all that their Delassus matrix needs; k is zero."""
-    found = row_matrices(at.model, method)
+    found = row_matrices(at.model)
     rows = [Rows((Block(body, K),), np.zeros(len(K))) for body, K in found]
     return numbered(rows if at.embedded is None else at.embedded.rows(rows))
 

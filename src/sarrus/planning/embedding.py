@@ -111,7 +111,7 @@ def _samples(model: Model, names: set[str], at: Array | None, tolerance: float) 
     tangents = 0.3 * rng.normal(size=(2 * _SAMPLES, model.nv))
     seeds = [home, *(integrate(model, home, t) for t in tangents), *near]
     for seed in seeds:
-        result = project(only, np.asarray(seed, dtype=float), max_iterations=_STEPS)
+        result = project.text(only, np.asarray(seed, dtype=float), max_iterations=_STEPS)
         if float(result.error) < _CLOSED:
             found.append(np.asarray(result.q, dtype=float))
         elif float(result.error) < tolerance:

@@ -1,87 +1,64 @@
-"""What there is to compute, as data.
-
-Every algorithm is a plain function of a model and unbatched arrays. `@algorithm` enters it here with the names of its
-inputs and outputs and with what it supports. The eager calls, the tracer, the compiler, the CLI, the docs and the test
-matrix all read this table; none of them knows an algorithm by name.
-"""
+"""The catalog of all algorithms, by name. The CLI, the docs and the tests read it; none knows an algorithm by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from inspect import Parameter, signature
-from typing import Any, TypeVar
+from inspect import signature
+from typing import Any
 
 from sarrus.errors import unknown_name
-from sarrus.registry.entry import Algorithm, Input, ports_of, with_whole_numbers
+from sarrus.registry.algorithm import Algorithm, P, R
+from sarrus.registry.features import Feature
+from sarrus.registry.inputs import Input, inputs_of
 
-__all__ = ["Algorithm", "Input", "algorithm", "algorithms", "entry_of", "find", "with_whole_numbers"]
+__all__ = ["FAMILIES", "Algorithm", "Input", "algorithm", "catalog", "find"]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+FAMILIES = ("tree", "position", "constrained", "embedded", "delassus")  # the rooms of `algorithms/`, in order
 
-_ALGORITHMS: dict[str, Algorithm] = {}
-
-_MODULES = {
-    "tree": (
-        "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "rnea", "crba", "aba", "gravity_forces",
-        "bias_forces", "energy", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix",
-    ),
-    "position": ("closure", "project"),
-    "constrained": (
-        "pv", "pv_early", "pv_soft", "ltl", "ltl_soft", "prox_pv", "constrained_aba", "lcaba", "prox_ltl", "prox_bbo",
-        "bbo",
-    ),
-    "embedded": ("ce_aba", "ce_rnea", "ce_bias_forces", "ce_crba", "expand", "reduce"),
-    "delassus": ("ltl_osim", "kjr", "efpa", "pv_osim", "pv_osim_fast", "pv_osimr"),
-}  # fmt: skip
+_entered: dict[str, Algorithm[..., Any]] = {}
 
 
 def algorithm(
     *,
-    inputs: tuple[str, ...],
-    outputs: str | None,
     cost: str,
+    outputs: str | None = None,
     references: tuple[str, ...] = (),
-    supports: tuple[str, ...] = (),
-    family: str = "tree",
+    supports: Feature = Feature.MULTI_DOF,
+    ignores: Feature | None = None,
+    needs: Feature = Feature.NOTHING,
     structural: bool = False,
-) -> Callable[[Function], Function]:
-    """Enter a function into the table. A trailing "?" marks an optional input, "a|b" one of two; other parameters are
-    fixed options.
-    """
+) -> Callable[[Callable[P, R]], Algorithm[P, R]]:
+    """Enter a function into the catalog and make it an `Algorithm`: its arrays are inputs, other parameters options.
 
-    def enter(function: Function) -> Function:
-        ports = tuple(port for name in inputs for port in ports_of(name))
-        array_names = {port.name for port in ports}
-        parameters = list(signature(function).parameters.values())[1:]
-        options = tuple(p.name for p in parameters if p.name not in array_names and p.kind is not Parameter.VAR_KEYWORD)
-        name = function.__name__
-        _ALGORITHMS[name] = Algorithm(
-            name, function, ports, outputs, options, cost, references, supports, family, structural
+    outputs   the name of the array that it returns; default: it returns a NamedTuple, whose fields are the names
+    supports  what of a model it takes into account; `needs`: what a model must have
+    ignores   what of a model makes no difference to it. Default: everything, for one that supports no constraints
+    """
+    supports |= needs
+    if ignores is None:
+        ignores = Feature.NOTHING if supports & (Feature.ROWS | Feature.EMBEDDED) else Feature.EVERYTHING
+
+    def enter(text: Callable[P, R]) -> Algorithm[P, R]:
+        inputs = inputs_of(text)
+        options = tuple(name for name in signature(text).parameters if name not in ("model", *(x.name for x in inputs)))
+        _entered[text.__name__] = made = Algorithm(
+            text.__name__, text, inputs, outputs, options, cost, references, supports, ignores, needs, structural
         )
-        return function
+        return made
 
     return enter
 
 
-def entry_of(function: Callable[..., Any]) -> Algorithm:
-    """The entry of a decorated function."""
-    return _ALGORITHMS[function.__name__]
+def catalog() -> dict[str, Algorithm[..., Any]]:
+    """Every algorithm, by name: `.cost`, `.supports`, `.summary`, `.op_count(model)`, `.compile(model)`, ..."""
+    families = [*FAMILIES, *(x.family for x in _entered.values())]  # those of users come last
+    return dict(sorted(_entered.items(), key=lambda item: (families.index(item[1].family), item[0])))
 
 
-def find(name: str | Algorithm) -> Algorithm:
-    """The entry of that name; the error for an unknown one lists the valid ones. An entry is its own."""
+def find(name: str | Algorithm[..., Any]) -> Algorithm[..., Any]:
+    """The algorithm of that name; the error for an unknown one lists the valid ones. An algorithm is its own."""
     if isinstance(name, Algorithm):
         return name
-    table = algorithms()
-    if name not in table:
-        raise unknown_name("algorithm", name, table)
-    return table[name]
-
-
-def algorithms() -> dict[str, Algorithm]:
-    """The whole table, in order."""
-    for room, names in _MODULES.items():
-        for name in names:
-            import_module(f"sarrus.algorithms.{room}.{name}")
-    return {name: _ALGORITHMS[name] for names in _MODULES.values() for name in names}
+    if name not in _entered:
+        raise unknown_name("algorithm", name, catalog())
+    return _entered[name]

@@ -28,9 +28,7 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     """
     needs_actuators(model)
     inputs = (registry.Input("q", False), registry.Input("v", False), registry.Input("controls", False, (model.nu,)))
-    entry = registry.Algorithm(
-        "actuator_forces", limited_torques, inputs, "tau", ("actuators",), "O(n)", (), (), "tree"
-    )
+    entry = registry.Algorithm("actuator_forces", limited_torques, inputs, "tau", ("actuators",), "O(n)")
     given = {"q": q, "v": v, "controls": controls}
     if any(is_casadi(x) for x in given.values()):
         return _symbolic(model, entry, given)

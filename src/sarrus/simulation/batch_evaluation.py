@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.runtime.kernel import Kernel, compile
+from sarrus.codegen.runtime.compile import compile
+from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
@@ -67,7 +68,7 @@ class BatchEvaluator:
     def _run_text(self, arrays: dict[str, Array], count: int) -> dict[str, Array]:
         results = []
         for k in range(count):
-            result = self.entry.function(self.model, **{n: x[k] for n, x in arrays.items()}, **self.options)
+            result = self.entry.text(self.model, **{n: x[k] for n, x in arrays.items()}, **self.options)
             results.append({self.entry.outputs: result} if self.entry.outputs is not None else result._asdict())
         self._iterations += sum(1 + int(result.get("iterations", 0)) for result in results)
         return {name: np.array([np.asarray(result[name], float) for result in results]) for name in results[0]}

@@ -141,7 +141,7 @@ def _passive_parameters(which: JointForces, dt: float, given: list[Array], inert
 
 def _inverse_inertias(model: Model) -> list[Array]:
     """M^-1 in a few configurations."""
-    crba = find("crba").function
+    crba = find("crba").text
     samples = [neutral(model), *(random_state(model, seed)[0] for seed in range(_SAMPLES))]
     if model.home is not None:
         samples.append(model.home)

@@ -98,15 +98,15 @@ def step_algorithm(
         shapes["forces0"] = None
     for controller in settings.controllers:
         shapes |= {name: (size,) for name, (size, _) in controller.inputs(model).items()}
-    return kernel_algorithm(function, shapes, ("settings",), "constrained dynamics")
+    return kernel_algorithm(function, shapes, ("settings",))
 
 
 def kernel_algorithm(
-    function: Callable[..., Any], shapes: dict[str, tuple[int, ...] | None], options: tuple[str, ...], family: str
+    function: Callable[..., Any], shapes: dict[str, tuple[int, ...] | None], options: tuple[str, ...]
 ) -> registry.Algorithm:
     """A function of arrays of these shapes (None: known by name) as an entry that `compile` takes."""
     inputs = tuple(registry.Input(name, False, shape) for name, shape in shapes.items())
-    return registry.Algorithm(function.__name__, function, inputs, None, options, "", (), (), family)
+    return registry.Algorithm(function.__name__, function, inputs, None, options)
 
 
 def acceleration_of(
@@ -122,7 +122,7 @@ def acceleration_of(
             tau = tau + controller.torque(model, q, v, time(c), inputs)
         tau = within_effort(model, parameters, tau)
         warm = {"forces0": forces} if forces is not None and warm_starts(entry.name) else {}
-        result = entry.function(
+        result = entry.text(
             model, q=q, v=v, tau=tau + joint_forces(model, parameters, q, v), **warm, **dict(settings.options)
         )
         if entry.outputs is not None:  # a tree's: accelerations only
@@ -171,11 +171,11 @@ class ProjectedState(NamedTuple):
 
 def project_state(model: Model, q: Array, v: Array, alive: Array, worst_status: Array) -> ProjectedState:
     """The state projected onto the constraints; as it was where that fails."""
-    found = project(model, q, v)
+    found = project.text(model, q, v)
     good = choose(found.error.item(), _CLOSED, alive.item(), 0.0)
     still, (q, v) = keep_finite(good, (found.q, q), (found.v, v))
     status = choose(0.5, still, 0.0, choose(0.5, alive.item(), Status.NOT_PROJECTED, Status.DIVERGED))
     return ProjectedState(q, v, scalar(worse(worst_status.item(), status)))
 
 
-PROJECTION = kernel_algorithm(project_state, {"q": None, "v": None, "alive": (), "worst_status": ()}, (), "tree")
+PROJECTION = kernel_algorithm(project_state, {"q": None, "v": None, "alive": (), "worst_status": ()}, ())

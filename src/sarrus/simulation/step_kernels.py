@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sarrus.codegen.runtime.kernel import Kernel, compile
+from sarrus.codegen.runtime.compile import compile
+from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.model.model import Model
 from sarrus.simulation.adaptive import SCALARS, attempt
 from sarrus.simulation.joint_forces import effort_limits

@@ -44,7 +44,7 @@ def minus_product(A: Array, B: Array, C: Array) -> Array:
         return np.where(np.abs(out) <= _ROUNDINGS * epsilon() * (np.abs(A) + np.abs(B) @ np.abs(C)), 0.0, out)
     scale = _sizes(A) + _sizes(B) @ _sizes(C)
     for at in np.ndindex(out.shape):
-        out[at] = _rounded(out[at], scale[at])
+        out[at] = _rounded(out[at], float(scale[at]))
     return out
 
 

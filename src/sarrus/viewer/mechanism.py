@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.calls.default_method import default_method
-from sarrus.codegen.runtime.kernel import compile
+from sarrus.codegen.runtime.compile import compile
 from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.mechanics.bodies.frames import world_poses
 from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion

@@ -15,18 +15,16 @@ from sarrus.mechanics.solvers.proximal import joined
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import Ldl, ldl_growth, ldl_semidefinite
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n + m_b^3 n), m_b: rows that the most loaded link supports",
     references=("brandl1987", "bae1987", "lcaba2025"),
-    supports=("link constraints", "loops", "couplings", "center of mass", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_ALL,
 )
 def bbo(
     model: Model,

@@ -5,20 +5,18 @@ from __future__ import annotations
 from sarrus.algorithms.constrained.lcaba import augmented_lagrangian
 from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.mechanism import mechanism
-from sarrus.mechanics.solvers.proximal import INPUTS, MAX_ITERATIONS, RANK_TOLERANCE
+from sarrus.mechanics.solvers.proximal import MAX_ITERATIONS, RANK_TOLERANCE
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n + m)",
     references=("sathya2025constrained", "lcaba2025"),
-    supports=("link constraints", "redundant rows", "conflicting rows", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS | Feature.ANY_RANK,
 )
 def constrained_aba(
     model: Model,

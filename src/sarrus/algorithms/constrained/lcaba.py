@@ -17,28 +17,24 @@ from sarrus.mechanics.solvers.link_elimination import (
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
-    INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
-    SUPPORTS,
     iterations,
     joined,
     warm_start,
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n + m + m_c^2 n), m_c: neighbours of a link",
     references=("lcaba2025",),
-    supports=SUPPORTS,
-    family="constrained dynamics",
+    supports=Feature.ON_ALL | Feature.ANY_RANK,
 )
 def lcaba(
     model: Model,

@@ -22,6 +22,7 @@ from sarrus.mechanics.solvers.joint_space import (
 from sarrus.mechanics.solvers.penalty import typical_mobilities
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_growth, ldl_semidefinite, ldl_solve
@@ -29,12 +30,9 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3)",
     references=("featherstone2010", "featherstone2005"),
-    supports=("link constraints", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS,
 )
 def ltl(
     model: Model,

@@ -10,6 +10,7 @@ from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.joint_space import ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import symmetric_product
@@ -18,12 +19,9 @@ from sarrus.spatial.sums import add_to
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n d^2)",
     references=("sathya2024pv", "todorov2014", "featherstone2010"),
-    supports=("link constraints", "multi-dof joints", "soft", "redundant rows", "conflicting rows"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS | Feature.ANY_RANK | Feature.SOFT,
 )
 def ltl_soft(
     model: Model,

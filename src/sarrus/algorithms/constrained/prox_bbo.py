@@ -12,10 +12,8 @@ from sarrus.mechanics.solvers.loop_sweeps import Loads, at_world, dual_scale, in
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
-    INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
-    SUPPORTS,
     confirmed,
     iterations,
     joined,
@@ -23,18 +21,16 @@ from sarrus.mechanics.solvers.proximal import (
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n + m_b^3 n), then O(n + m_b^2 n) per iteration; m_b: rows that the most loaded link supports",
     references=("lcaba2025", "brandl1987", "bae1987"),
-    supports=SUPPORTS,
-    family="constrained dynamics",
+    supports=Feature.ON_ALL | Feature.ANY_RANK,
 )
 def prox_bbo(
     model: Model,

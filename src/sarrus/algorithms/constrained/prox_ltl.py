@@ -11,10 +11,8 @@ from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.mechanics.solvers.loop_sweeps import dual_scale
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proximal import (
-    INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
-    SUPPORTS,
     confirmed,
     iterations,
     joined,
@@ -22,6 +20,7 @@ from sarrus.mechanics.solvers.proximal import (
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl, ldl_solve
@@ -29,12 +28,9 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3), then O(m^2) per iteration",
     references=("carpentier2021", "lcaba2025", "featherstone2010"),
-    supports=SUPPORTS,
-    family="constrained dynamics",
+    supports=Feature.ON_ALL | Feature.ANY_RANK,
 )
 def prox_ltl(
     model: Model,

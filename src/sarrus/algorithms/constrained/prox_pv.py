@@ -11,7 +11,6 @@ from sarrus.mechanics.solvers.loop_sweeps import dual_scale, inward, loads_of, o
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
-    INPUTS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     confirmed,
@@ -22,18 +21,16 @@ from sarrus.mechanics.solvers.proximal import (
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_solve
 
 
 @algorithm(
-    inputs=INPUTS,
-    outputs=None,
     cost="O(n + m^2 d + m^3), then O(m^2) per iteration",
     references=("sathya2025constrained", "sathya2024pv"),
-    supports=("link constraints", "redundant rows", "conflicting rows", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS | Feature.ANY_RANK,
 )
 def prox_pv(
     model: Model,

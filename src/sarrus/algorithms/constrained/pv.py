@@ -12,6 +12,7 @@ from sarrus.mechanics.solvers.fallback import FOR_LINKS, with_fallback
 from sarrus.mechanics.solvers.penalty import typical_mobilities
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import (
@@ -28,12 +29,9 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n + m^2 d + m^3)",
     references=("sathya2024pv", "popov1978", "vereshchagin1989"),
-    supports=("link constraints", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS,
 )
 def pv(
     model: Model,

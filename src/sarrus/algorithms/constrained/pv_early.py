@@ -12,6 +12,7 @@ from sarrus.mechanics.solvers.fallback import FOR_LINKS, with_fallback
 from sarrus.mechanics.solvers.penalty import typical_mobilities
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_growth, ldl_semidefinite, ldl_solve, subtract_product
@@ -32,12 +33,9 @@ class Resolved(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n + m)",
     references=("sathya2024pv",),
-    supports=("link constraints", "multi-dof joints"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS,
     structural=True,
 )
 def pv_early(

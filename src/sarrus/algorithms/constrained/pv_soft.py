@@ -10,18 +10,16 @@ from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "k?", "external_forces?"),
-    outputs=None,
     cost="O(n + m)",
     references=("sathya2024pv",),
-    supports=("link constraints", "multi-dof joints", "soft", "redundant rows", "conflicting rows"),
-    family="constrained dynamics",
+    supports=Feature.ON_LINKS | Feature.ANY_RANK | Feature.SOFT,
 )
 def pv_soft(
     model: Model,

@@ -8,17 +8,17 @@ from sarrus.mechanics.constrained_rows import rows_of_links
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.propagators import Support, propagators, put_block, symmetric_part
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n + m d + m^2)",
     references=("wensing2012", "sathya2025osimr"),
-    supports=("link constraints", "multi-dof joints", "singular rows"),
+    supports=Feature.ON_LINKS | Feature.REDUNDANT,
 )
 def efpa(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by the extended force propagator algorithm (PV-OSIMr paper, Algorithm 2).

@@ -8,17 +8,17 @@ from sarrus.mechanics.constrained_rows import rows_of_links
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n + m^2 d)",
     references=("kreutz1992", "sathya2024pv"),
-    supports=("link constraints", "multi-dof joints", "singular rows"),
+    supports=Feature.ON_LINKS | Feature.REDUNDANT,
 )
 def kjr(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by the Kreutz-Delgado-Jain-Rodriguez algorithm.

@@ -11,16 +11,16 @@ from sarrus.mechanics.solvers.joint_space import constraint_jacobian, delassus_o
 from sarrus.mechanics.solvers.loop_delassus import has_loops, rows_at_rest
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n d^2 + m^2 d + m d^2)",
     references=("featherstone2010", "sathya2025osimr"),
-    supports=("link constraints", "loops", "couplings", "center of mass", "multi-dof joints", "singular rows"),
+    supports=Feature.ON_ALL | Feature.REDUNDANT,
 )
 def ltl_osim(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by M = L^T D L and Y = J L^-1, both with the tree's sparsity.

@@ -10,17 +10,17 @@ from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.loop_delassus import carry_rows, has_loops, rows_at_rest
 from sarrus.mechanics.solvers.propagators import Propagator, propagators
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n + m^2 d)",
     references=("sathya2024pv", "sathya2025osimr"),
-    supports=("link constraints", "loops", "couplings", "center of mass", "multi-dof joints", "singular rows"),
+    supports=Feature.ON_ALL | Feature.REDUNDANT,
 )
 def pv_osim(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by PV-OSIM (PV-OSIMr paper, Algorithm 1): one inward sweep.

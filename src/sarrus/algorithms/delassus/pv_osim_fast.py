@@ -15,6 +15,7 @@ from sarrus.mechanics.solvers.proof import if_finite
 from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
@@ -36,11 +37,9 @@ class DelassusOperatorResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "rhs"),
-    outputs=None,
     cost="O(n + m^2 d + m^3 / r^2)",
     references=("sathya2024pv",),
-    supports=("link constraints", "multi-dof joints"),
+    supports=Feature.ON_LINKS,
 )
 def pv_osim_fast(model: Model, q: Array, rhs: Array) -> DelassusOperatorResult:
     """Products of the Delassus matrix and of its inverse with a vector by PV-OSIM-fast (PV paper, section VII-B).
@@ -118,7 +117,7 @@ def _check_blocks(model: Model, tree: AbstractTree, support: Support) -> None:
     excess: how many forces along the rows beyond a link move no joint. A joint takes as many as it has degrees of
     freedom; more than six at one link cannot all be told apart.
     """
-    names = [constraint.name for constraint in link_constraints(model, "pv_osim_fast")]
+    names = [constraint.name for constraint in link_constraints(model)]
     excess = [0] * len(tree.nodes)
     for e, node in enumerate(support.at):
         excess[node] += support.spans[e].stop - support.spans[e].start

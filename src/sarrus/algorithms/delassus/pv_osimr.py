@@ -11,6 +11,7 @@ from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_forward
@@ -18,11 +19,10 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q",),
     outputs="Lambda_inv",
     cost="O(n + m^2)",
     references=("sathya2025osimr",),
-    supports=("link constraints", "multi-dof joints", "singular rows"),
+    supports=Feature.ON_LINKS | Feature.REDUNDANT,
 )
 def pv_osimr(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by PV-OSIMr (Algorithm 3 of its paper).

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.tree.aba import articulated_bodies
-from sarrus.errors import UnsupportedError
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.proof import if_finite
 from sarrus.mechanics.solvers.result import spanning
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
@@ -26,12 +26,9 @@ class EmbeddedDynamicsResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v|yd", "tau|tau_y", "external_forces?"),
-    outputs=None,
     cost="O(n)",
     references=("chignoli2025", "jain2011"),
-    supports=("embedded constraints",),
-    family="embedded",
+    needs=Feature.EMBEDDED,
 )
 def ce_aba(
     model: Model,
@@ -50,21 +47,8 @@ def ce_aba(
     v or yd      velocities of all joints, or of the independent ones
     tau or tau_y forces on all joints, or on the independent velocities
     """
-    check_embedded(model, "ce_aba")
-    if model.active_constraints:
-        left = ", ".join(repr(c.name) for c in model.active_constraints)
-        raise UnsupportedError(f"ce_aba knows no constraints but embedded ones, and {left} is not. Take lcaba, pv, ...")
     given = np.zeros(model.nv) if tau is None else tau
     at = mechanism(model, q, v, given, external_forces, yd=yd, tau_y=tau_y)
     ydd = articulated_bodies(at.nodes).qdd
     qdd, status = spanning(at, ydd, if_finite(Status.OK, ydd))
     return EmbeddedDynamicsResult(qdd, ydd, np.asarray(status, dtype=object))
-
-
-def check_embedded(model: Model, method: str) -> None:
-    """A model in which nothing is embedded is an error in words."""
-    if model.embedding is None:
-        raise UnsupportedError(
-            f"{method} needs a model with embedded constraints, and {model.name!r} has none: `sarrus.embed(model)` "
-            f"embeds its loops and couplings"
-        )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sarrus.algorithms.embedded.ce_aba import check_embedded
 from sarrus.algorithms.tree.rnea import armature_of, inward_forces
 from sarrus.mechanics.bodies.motion import outward_motion, resultant_forces
 from sarrus.mechanics.clusters.embedded import embedded_at
 from sarrus.mechanics.clusters.motors import motor_forces
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -24,12 +24,10 @@ class EmbeddedForcesResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v|yd", "a|ydd", "external_forces?"),
-    outputs=None,
     cost="O(n)",
     references=("chignoli2025", "luh1980"),
-    supports=("embedded constraints",),
-    family="embedded",
+    needs=Feature.EMBEDDED,
+    ignores=Feature.ROWS,
 )
 def ce_rnea(
     model: Model,
@@ -50,7 +48,6 @@ def ce_rnea(
     motors    what is actuated: names of joints, and of embedded loop closures whose joint turns or slides. Where a
               cluster has more motors than freedoms their forces are those of least squares.
     """
-    check_embedded(model, "ce_rnea")
     embedded = embedded_at(model, q, v, yd, loaded=external_forces is not None)
     acceleration = embedded.expand(ydd, bias=True) if ydd is not None else a
     assert acceleration is not None

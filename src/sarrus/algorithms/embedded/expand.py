@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.embedded.ce_aba import check_embedded
 from sarrus.algorithms.position.project import project
 from sarrus.mechanics.clusters.embedded import embedded_at
 from sarrus.model.independent import independent_positions, independent_velocities
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -26,12 +26,10 @@ class ExpandResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("y", "yd?", "near?"),
-    outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3) per iteration",
     references=("chignoli2025",),
-    supports=("embedded constraints",),
-    family="embedded",
+    needs=Feature.EMBEDDED,
+    ignores=Feature.ROWS,
 )
 def expand(
     model: Model, y: Array, yd: Array | None = None, near: Array | None = None, tolerance: float = 1e-12
@@ -40,7 +38,6 @@ def expand(
 
     near: (nq,) which of several assemblies is meant; default: the configuration that was found when embedding.
     """
-    check_embedded(model, "expand")
     assert model.embedding is not None
     start = model.embedding.samples[0] if near is None else near
     q0 = np.array(start, dtype=np.result_type(start, y))
@@ -49,6 +46,6 @@ def expand(
     only = replace(model.spanning, constraints=tuple(c for c in model.constraints if c.name in names))
     held = np.zeros(model.nv)
     held[list(independent_velocities(model))] = 1.0
-    found = project(only, q0, held=held, tolerance=tolerance)
+    found = project.text(only, q0, held=held, tolerance=tolerance)
     v = np.zeros(model.nv) if yd is None else embedded_at(model, found.q, None, yd).v
     return ExpandResult(found.q, v, found.error, found.status)

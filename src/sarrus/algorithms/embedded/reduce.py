@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.algorithms.embedded.ce_aba import check_embedded
 from sarrus.model.independent import independent_positions, independent_velocities
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -21,15 +21,12 @@ class ReduceResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v?"),
-    outputs=None,
     cost="O(n)",
     references=("chignoli2025",),
-    supports=("embedded constraints",),
-    family="embedded",
+    needs=Feature.EMBEDDED,
+    ignores=Feature.ROWS,
 )
 def reduce(model: Model, q: Array, v: Array | None = None) -> ReduceResult:
     """The independent coordinates and velocities among all."""
-    check_embedded(model, "reduce")
     free = list(independent_velocities(model))
     return ReduceResult(q[list(independent_positions(model))], np.zeros(len(free)) if v is None else v[free])

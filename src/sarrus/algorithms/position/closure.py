@@ -15,6 +15,7 @@ from sarrus.mechanics.constraints.position_rows import position_rows
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -38,11 +39,10 @@ class ClosureResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v?"),
-    outputs=None,
     cost="O(m d)",
     references=("featherstone2008",),
-    supports=("link constraints", "internal loops", "couplings", "center of mass", "multi-dof joints"),
+    supports=Feature.ON_ALL | Feature.REDUNDANT,
+    ignores=Feature.MASSLESS,
 )
 def closure(model: Model, q: Array, v: Array | None = None) -> ClosureResult:
     """Position error, velocity and Jacobian of every constraint: loops, couplings, distances, links, centre of mass."""

@@ -12,6 +12,7 @@ from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.constraint_metric import Linearized, linearized, without_opening
 from sarrus.model.model import Model
 from sarrus.model.state import moved
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -43,11 +44,10 @@ class ProjectResult(NamedTuple):
 
 
 @algorithm(
-    inputs=("q", "v?", "held?"),
-    outputs=None,
     cost="O(n d^2 + m^2 d + m d^2 + m^3) per iteration",
     references=("featherstone2010",),
-    supports=("link constraints", "loops", "couplings", "redundant rows", "conflicting rows", "multi-dof joints"),
+    supports=Feature.ON_ALL | Feature.ANY_RANK,
+    ignores=Feature.MASSLESS,
 )
 def project(
     model: Model,

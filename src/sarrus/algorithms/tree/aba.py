@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.mechanics.mechanism import Node, mechanism
 from sarrus.model.model import Model
+from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl, ldl_solve, subtract_product
@@ -15,10 +16,10 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "tau", "external_forces?"),
     outputs="qdd",
     cost="O(n)",
     references=("featherstone2008",),
+    ignores=Feature.ROWS,
 )
 def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | None = None) -> Array:
     """Joint accelerations qdd with M qdd + c = tau + J^T f_ext.

@@ -10,7 +10,7 @@ from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
 
-@algorithm(inputs=("q", "v", "external_forces?"), outputs="c", cost="O(n)", references=("featherstone2008",))
+@algorithm(outputs="c", cost="O(n)", references=("featherstone2008",))
 def bias_forces(model: Model, q: Array, v: Array, external_forces: Array | None = None) -> Array:
     """c(q, v) = inverse dynamics with zero joint acceleration: Coriolis, centrifugal, gravity, minus J^T f_ext."""
     joints = joint_kinematics(tree_of(model), q, v)

@@ -23,7 +23,7 @@ class CenterOfMassResult(NamedTuple):
     velocity: Array  # (3,)
 
 
-@algorithm(inputs=("q", "v?"), outputs=None, cost="O(n)")
+@algorithm(cost="O(n)")
 def center_of_mass(model: Model, q: Array, v: Array | None = None) -> CenterOfMassResult:
     """Position and velocity of the centre of mass of all moving bodies."""
     tree = tree_of(model)

@@ -15,7 +15,7 @@ from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
 
 
-@algorithm(inputs=("q", "v"), outputs="h", cost="O(n)", references=("orin2013",))
+@algorithm(outputs="h", cost="O(n)", references=("orin2013",))
 def centroidal_momentum(model: Model, q: Array, v: Array) -> Array:
     """[linear; angular] momentum (6,), angular about the centre of mass, in the world's axes. Without armature."""
     tree = tree_of(model)

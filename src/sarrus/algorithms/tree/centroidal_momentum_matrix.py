@@ -15,7 +15,7 @@ from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
 
 
-@algorithm(inputs=("q",), outputs="A", cost="O(n)", references=("orin2013",))
+@algorithm(outputs="A", cost="O(n)", references=("orin2013",))
 def centroidal_momentum_matrix(model: Model, q: Array) -> Array:
     """A (6, nv) with A v = `centroidal_momentum`. Composite bodies give one column per joint velocity."""
     nodes = tree_of(model).nodes

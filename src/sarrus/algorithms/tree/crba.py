@@ -14,7 +14,7 @@ from sarrus.spatial.stages import stage
 from sarrus.spatial.sums import add_to
 
 
-@algorithm(inputs=("q",), outputs="M", cost="O(n d)", references=("walker1982", "featherstone2008"))
+@algorithm(outputs="M", cost="O(n d)", references=("walker1982", "featherstone2008"))
 def crba(model: Model, q: Array) -> Array:
     """M(q) (nv, nv), symmetric, armature included.
 

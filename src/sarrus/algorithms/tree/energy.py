@@ -23,7 +23,7 @@ class EnergyResult(NamedTuple):
     potential: Array
 
 
-@algorithm(inputs=("q", "v"), outputs=None, cost="O(n)", references=("featherstone2008",))
+@algorithm(cost="O(n)", references=("featherstone2008",))
 def energy(model: Model, q: Array, v: Array) -> EnergyResult:
     """Kinetic (with the rotors' armature) and gravitational potential energy."""
     tree = tree_of(model)

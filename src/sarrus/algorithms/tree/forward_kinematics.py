@@ -31,7 +31,7 @@ class ForwardKinematicsResult(NamedTuple):
     acceleration: Array  # (k, 6)
 
 
-@algorithm(inputs=("q", "v?", "a?"), outputs=None, cost="O(n)", references=("featherstone2008",))
+@algorithm(cost="O(n)", references=("featherstone2008",))
 def forward_kinematics(
     model: Model, q: Array, v: Array | None = None, a: Array | None = None, frames: Sequence[str] | None = None
 ) -> ForwardKinematicsResult:

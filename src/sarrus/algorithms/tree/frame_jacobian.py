@@ -18,7 +18,7 @@ from sarrus.spatial.stages import stage
 REFERENCES = ("local", "world", "local_world_aligned")
 
 
-@algorithm(inputs=("q",), outputs="J", cost="O(d)", references=("featherstone2008",))
+@algorithm(outputs="J", cost="O(d)", references=("featherstone2008",))
 def frame_jacobian(model: Model, q: Array, frame: str, reference: str = "local") -> Array:
     """J (6, nv) with J v = the frame's velocity [linear; angular].
 

@@ -16,7 +16,7 @@ from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
 
 
-@algorithm(inputs=("q", "v"), outputs="Jdot_v", cost="O(n)", references=("featherstone2008",))
+@algorithm(outputs="Jdot_v", cost="O(n)", references=("featherstone2008",))
 def frame_jacobian_bias(model: Model, q: Array, v: Array, frame: str, reference: str = "local") -> Array:
     """dJ/dt v (6,), for the J of `frame_jacobian` in the same reference.
 

@@ -10,7 +10,7 @@ from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
 
-@algorithm(inputs=("q",), outputs="tau", cost="O(n)", references=("featherstone2008",))
+@algorithm(outputs="tau", cost="O(n)", references=("featherstone2008",))
 def gravity_forces(model: Model, q: Array) -> Array:
     """g(q): inverse dynamics at rest."""
     joints = joint_kinematics(tree_of(model), q)

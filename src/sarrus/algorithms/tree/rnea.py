@@ -17,7 +17,6 @@ from sarrus.spatial.stages import stage
 
 
 @algorithm(
-    inputs=("q", "v", "a", "external_forces?"),
     outputs="tau",
     cost="O(n)",
     references=("luh1980", "featherstone2008"),

@@ -21,12 +21,12 @@ def key(digest: str, variant: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def model_key(model_digest: str, what: str, variant: str, *rooms: str) -> str:
+def model_key(model_digest: str, what: str, variant: str, room: str) -> str:
     """The name of the kernel of this algorithm (and its options) on this model: found without tracing it again.
 
-    rooms  whose text determines it, beside those that determine every algorithm
+    room  in which the algorithm is: its text determines it, beside the rooms that determine every algorithm
     """
-    sources = _hash_of_sources("spatial", "model", "registry", "mechanics", "algorithms", *rooms)
+    sources = _hash_of_sources(*dict.fromkeys(("spatial", "model", "registry", "mechanics", "algorithms", room)))
     return key("\n".join([model_digest, what, sources]), variant)
 
 

@@ -13,7 +13,60 @@ from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, as_type, empty
 
 
-def as_input(port: Port, value: Any, dtype: np.dtype) -> np.ndarray:
+def plain_batch(
+    arrays: tuple[Any, ...], shapes: Sequence[tuple[int, ...]], dtype: np.dtype, held: list[Any]
+) -> int | None:
+    """How many states these are (perhaps 0), if nothing about them needs to be changed or explained; else None.
+
+    They stay as they are found while `held` lives.
+    """
+    if len(arrays) != len(shapes):
+        return None
+    batch = None
+    for array, shape in zip(arrays, shapes, strict=True):
+        if type(array) is not np.ndarray:
+            return None
+        held.append(in_place(array))
+        if (array.dtype is not dtype and array.dtype != dtype) or array.shape[1:] != shape:
+            return None
+        flags = array.flags
+        if array.ndim == len(shape) or not (flags.c_contiguous and flags.aligned):
+            return None
+        if batch is None:
+            batch = len(array)
+        elif batch != len(array):
+            return None
+    return batch
+
+
+def named_inputs(method: str, names: tuple[str, ...], arrays: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name, given in order or by name; an error unless each is there once."""
+    if len(arrays) > len(names):
+        raise StateError(f"{method} takes {len(names)} arrays ({', '.join(names)}), got {len(arrays)}")
+    given = dict(zip(names, arrays, strict=False))
+    for name, value in named.items():
+        if name not in names or name in given:
+            raise StateError(f"{method}: unexpected or repeated input {name!r}. Inputs: {', '.join(names)}")
+        given[name] = value
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise StateError(f"{method}: missing {', '.join(missing)}. Inputs, in order: {', '.join(names)}")
+    return given
+
+
+def batch_of(ports: Sequence[Port], given: dict[str, Any], dtype: np.dtype) -> tuple[list[np.ndarray], int | None]:
+    """The inputs ready for native code, single states repeated if there is a batch, and its size (None: one state)."""
+    inputs = [_as_input(port, given[port.name], dtype) for port in ports]
+    sizes = {port.name: len(x) for port, x in zip(ports, inputs, strict=True) if x.ndim > len(port.shape)}
+    if len(set(sizes.values())) > 1:
+        raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
+    if not sizes:
+        return inputs, None
+    batch = next(iter(sizes.values()))
+    return [x if p.name in sizes else _repeated(p, x, batch) for p, x in zip(ports, inputs, strict=True)], batch
+
+
+def _as_input(port: Port, value: Any, dtype: np.dtype) -> np.ndarray:
     """One state or a batch, ready for native code; copied only where it is not."""
     expected = f"{port.name}: expected {dtype} of shape {port.shape} or {('B', *port.shape)}".replace("'", "")
     array = as_numbers(expected, value)
@@ -23,7 +76,7 @@ def as_input(port: Port, value: Any, dtype: np.dtype) -> np.ndarray:
     return made if made.flags.aligned else made.copy()
 
 
-def repeated(port: Port, array: np.ndarray, batch: int) -> np.ndarray:
+def _repeated(port: Port, array: np.ndarray, batch: int) -> np.ndarray:
     """One state so many times."""
     rows = empty(port.name, (batch, *port.shape), array.dtype)
     rows[...] = array
@@ -74,3 +127,11 @@ def copies_of_overwritten(
                     raise StateError(f"out: {both} share memory: each result needs its own")
                 copies[j] = arrays[j].copy()
     return copies
+
+
+def not_finite(ports: Sequence[Port], arrays: Sequence[np.ndarray], batch: int) -> np.ndarray:
+    """(batch,) whether something in these arrays is not finite."""
+    bad = np.zeros(batch, bool)
+    for port, array in zip(ports, arrays, strict=True):
+        bad |= ~np.isfinite(array.reshape(batch, port.size)).all(axis=1)
+    return bad

@@ -36,6 +36,12 @@ def write_c(tape: Tape, directory: Path, name: str, dtype: np.dtype) -> Path:
     return source
 
 
+def identifier(text: str) -> str:
+    """A C identifier made of any name."""
+    cleaned = "".join(c if c.isalnum() and c.isascii() else "_" for c in text)
+    return cleaned if cleaned[:1].isalpha() else f"k_{cleaned}"
+
+
 def _signature(tape: Tape, name: str, real: str) -> str:
     arguments = [f"const {real} *{_argument(p)}" for p in tape.inputs] + [
         f"{real} *{_argument(p)}_out" for p in tape.outputs

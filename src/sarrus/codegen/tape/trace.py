@@ -13,7 +13,9 @@ from sarrus.codegen.tape.parameters import ParameterLifter, symbols_of
 from sarrus.codegen.tape.tape import OpCount, Port, Tape, tape_of
 from sarrus.errors import unknown_name
 from sarrus.model.model import Model
-from sarrus.registry import table as registry
+from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.check import check_model
+from sarrus.registry.table import find
 from sarrus.spatial.precision import epsilon
 
 _tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()
@@ -21,7 +23,7 @@ _tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()
 
 def trace(
     model: Model,
-    method: str | registry.Algorithm,
+    method: str | Algorithm[..., Any],
     inputs: tuple[str, ...] | None = None,
     parameters: Sequence[Any] | None = None,
     **options: Any,
@@ -33,17 +35,17 @@ def trace(
                 holds them. Default: all of the model's, in order of appearance (`symbols_of`).
     options     fixed arguments of the algorithm, such as a frame's name
     """
-    entry = registry.find(method)
-    entry.check_options(options)
-    entry.check_model(model)
-    wanted = inputs if inputs is not None else tuple(port.name for port in entry.inputs if not port.optional)
+    algorithm = find(method)
+    algorithm.check_options(options)
+    check_model(algorithm, model)
+    wanted = algorithm.required if inputs is None else inputs
     for name in wanted:
-        if name not in {port.name for port in entry.inputs}:
-            raise unknown_name(f"input of {entry.name}:", name, [port.name for port in entry.inputs])
-    entry.check_given(wanted)
+        if name not in algorithm.input_names:
+            raise unknown_name(f"input of {algorithm.name}:", name, algorithm.input_names)
+    algorithm.check_given(wanted)
     symbols = tuple(symbols_of(model) if parameters is None else parameters)
     key = (
-        entry,
+        algorithm,
         wanted,
         tuple(x.element_hash() for x in symbols),
         tuple(sorted((k, _hashable(v)) for k, v in options.items())),
@@ -51,14 +53,18 @@ def trace(
     )
     known = _tapes.setdefault(model, {})
     if key not in known:
-        known[key] = _trace(model, entry, wanted, symbols, options)
+        known[key] = _trace(model, algorithm, wanted, symbols, options)
     return known[key]
 
 
 def _trace(
-    model: Model, entry: registry.Algorithm, wanted: tuple[str, ...], symbols: tuple[Any, ...], options: dict[str, Any]
+    model: Model,
+    algorithm: Algorithm[..., Any],
+    wanted: tuple[str, ...],
+    symbols: tuple[Any, ...],
+    options: dict[str, Any],
 ) -> Tape:
-    ports = tuple(Port(port.name, port.shape(model)) for port in entry.inputs if port.name in wanted)
+    ports = tuple(Port(x.name, x.shape(model)) for x in algorithm.inputs if x.name in wanted)
     if symbols:
         graph = Graph(ParameterLifter(symbols, slot=len(ports)).lift)
         ports = (*ports, Port("parameters", (len(symbols),)))
@@ -69,13 +75,13 @@ def _trace(
         for slot, port in enumerate(ports)
         if port.name != "parameters"
     }
-    result = entry.function(model, **arrays, **options)
-    outputs = {entry.outputs: result} if entry.outputs is not None else result._asdict()
-    whole = [list(outputs)[k] for k in entry.whole_numbers]
-    return tape_of(graph, ports, {name: np.asarray(value) for name, value in outputs.items()}, whole)
+    result = algorithm.text(model, **arrays, **options)
+    values = (result,) if algorithm.outputs is not None else result
+    outputs = {name: np.asarray(x) for name, x in zip(algorithm.output_names, values, strict=True)}
+    return tape_of(graph, ports, outputs, list(algorithm.whole_numbers))
 
 
-def op_count(model: Model, method: str, **options: Any) -> OpCount:
+def op_count(model: Model, method: str | Algorithm[..., Any], **options: Any) -> OpCount:
     """Exact operation counts of `method` on this robot, after common-subexpression elimination.
 
     >>> sarrus.op_count(model, "aba").total

@@ -22,26 +22,20 @@ from sarrus.spatial.stages import stage
 from sarrus.spatial.transforms import Transform
 
 
-def link_constraints(model: Model, method: str) -> list[LinkConstraint]:
-    """The active constraints, all of which must be of links against the world; else an error in words."""
-    found = model.active_constraints
+def link_constraints(model: Model) -> list[LinkConstraint]:
+    """The active constraints, all of which are of links against the world (`registry/check.py`)."""
+    found: list[LinkConstraint] = list(model.active_constraints)  # type: ignore[arg-type]
     for constraint in found:
-        if not isinstance(constraint, LinkConstraint):
-            raise UnsupportedError(
-                f"{method} takes constraints of links against the world (contact, link_rows); constraint "
-                f"{constraint.name!r} "
-                f"is a {type(constraint).__name__}. Drop it with `model.without_constraints()`"
-            )
         if model.frame(constraint.frame).body == WORLD:
             raise UnsupportedError(
                 f"constraint {constraint.name!r}: frame {constraint.frame!r} is on the world, which does not move"
             )
-    return list(found)  # type: ignore[arg-type]
+    return found
 
 
-def row_matrices(model: Model, method: str) -> list[tuple[int, Array]]:
+def row_matrices(model: Model) -> list[tuple[int, Array]]:
     """(node, K) of every constraint: all that the Delassus matrix needs."""
-    return [_matrix(model, c) for c in link_constraints(model, method)]
+    return [_matrix(model, c) for c in link_constraints(model)]
 
 
 def _matrix(model: Model, constraint: LinkConstraint) -> tuple[int, Array]:
@@ -61,7 +55,7 @@ def constraint_rows(
     """Rows of constraints of links; default: all active ones. `k` holds accelerations of those declared with
     k="input".
     """
-    constraints = link_constraints(model, method) if constraints is None else constraints
+    constraints = link_constraints(model) if constraints is None else constraints
     if not constraints:
         return []
     tree = tree_of(model)

@@ -93,7 +93,7 @@ class Couplings:
         return self.image(node, np.eye(len(self._nodes[node].S)))
 
     def couple(self, c: int, d: int, M: Array) -> None:
-        """Add M to W_cd."""
+        """Add M to W_cd: y_c^T M y_d, of an image with itself one half of that."""
         self._W[c][d] = self._W[c][d] + M if d in self._W[c] else M
         if c != d:
             self._W[d][c] = self._W[c][d].T

@@ -39,7 +39,7 @@ def with_fallback(
     method = registry.find(fallback)
 
     def make() -> tuple[Array, ...]:
-        found = method.function(model, q, v, tau, k, external_forces)
+        found = method.text(model, q, v, tau, k, external_forces)
         return tuple(found._replace(fallback=np.asarray(1.0, dtype=object)))
 
     return ConstrainedDynamicsResult(*replace_where(first.status.item(), tuple(first), make))

@@ -81,7 +81,8 @@ def eliminate_links(at: Mechanism, rows: list[Rows], mu: list[Array], order: lis
                 for d, H_di in seen.items():
                     left = minus_product(H_di.G, YH[d].T, dY)  # H_di P^T
                     before = rank[H.images[d].node] < rank[node.parent]
-                    H.couple(d, *_on_parent(H, node, left, before))  # eq. (30c)
+                    on_parent, M = _on_parent(H, node, left, before)
+                    H.couple(d, on_parent, M if d != on_parent else M + M.T)  # eq. (30c), and (34)
             for d, other in combinations(seen, 2):
                 H.couple(d, other, -(D.divide(YH[d]).T @ YH[other]))  # eq. (30d)
             for d, YH_d in YH.items():

@@ -18,18 +18,8 @@ from sarrus.spatial.precision import within
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
-__all__ = ["INPUTS", "MAX_ITERATIONS", "RANK_TOLERANCE", "SUPPORTS", "confirmed", "iterations", "joined", "warm_start"]
+__all__ = ["MAX_ITERATIONS", "RANK_TOLERANCE", "confirmed", "iterations", "joined", "warm_start"]
 
-SUPPORTS = (
-    "link constraints",
-    "loops",
-    "couplings",
-    "center of mass",
-    "redundant rows",
-    "conflicting rows",
-    "multi-dof joints",
-)
-INPUTS = ("q", "v", "tau", "k?", "external_forces?", "forces0?")
 MAX_ITERATIONS = 25  # by default
 RANK_TOLERANCE = 1e-7  # by default
 

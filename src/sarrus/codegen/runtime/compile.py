@@ -1,0 +1,88 @@
+"""`compile`: an algorithm as a native kernel for one robot."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sarrus.codegen.runtime import stored
+from sarrus.codegen.runtime.cache_names import described, model_key
+from sarrus.codegen.runtime.kernel import Kernel
+from sarrus.codegen.runtime.native import build_native, lane_of
+from sarrus.codegen.tape.trace import trace
+from sarrus.errors import UnsupportedError
+from sarrus.model.model import Model
+from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.table import find
+from sarrus.spatial.precision import precision
+
+
+def compile(  # the name users expect; the builtin is not used here
+    model: Model,
+    method: str | Algorithm[..., Any] = "aba",
+    *,
+    dtype: Any = np.float64,
+    lanes: str | int = "auto",
+    external_forces: bool = False,
+    inputs: Sequence[str] | None = None,
+    parameters: Sequence[Any] | None = None,
+    cache: bool = True,
+    **options: Any,
+) -> Kernel:
+    """Native code of `method` for this robot, in a second or two; no compiler is needed. Later calls load it from disk.
+
+    dtype            float64 or float32
+    lanes            states computed at once by SIMD; "auto" takes what the processor has
+    external_forces  whether the kernel takes forces on bodies as a last input, (nb, 6)
+    method           an algorithm or the name of one; of one made on the fly, options must have telling `repr`s
+    inputs           which arrays it takes, by name; default: those that the method needs
+    parameters       for a model with CasADi symbols: the order in which the kernel's last input holds their values
+    options          fixed arguments of the method, e.g. `frame="left_foot"`
+
+    >>> kernel = sarrus.compile(model, "aba")
+    >>> qdd = kernel(q, v, tau)          # (n,) or (B, n)
+    """
+    if not isinstance(model, Model):
+        raise UnsupportedError(f"compile: the first argument is a sarrus Model, got {type(model).__name__}")
+    if not isinstance(method, (str, Algorithm)):
+        raise UnsupportedError(f"compile: method is {method!r}: expected the name of an algorithm")
+    algorithm, kind = find(method), _dtype(dtype)
+    names = _names(algorithm, inputs)
+    if external_forces and "external_forces" not in names:
+        names = (*names, "external_forces")
+    what = described((algorithm.name, names, sorted(options.items())))
+    package, *rooms = algorithm.text.__module__.split(".")
+    is_ours = package == "sarrus" and rooms  # the text of other algorithms is no part of a kernel's name
+    if not cache or not model.is_numeric or parameters or what is None or not is_ours:
+        with precision(kind):
+            tape = trace(model, algorithm, inputs=names, parameters=parameters, **options)
+        return Kernel(algorithm, model.name, build_native(tape, kind.name, lanes, cache))
+    # Named by the model, so that a process that finds the kernel need not trace it again.
+    lane = lane_of(kind.name, lanes)
+    key = model_key(model.digest, what, f"{kind.name} {lane.count}", rooms[0])
+    native = stored.load(key, lane)
+    if native is None:
+        with precision(kind):
+            tape = trace(model, algorithm, inputs=names, **options)
+        native = build_native(tape, kind.name, lane.count, cache=False)
+        stored.save(key, native)
+    return Kernel(algorithm, model.name, native, key)
+
+
+def _names(algorithm: Algorithm[..., Any], inputs: Any) -> tuple[str, ...]:
+    if inputs is None:
+        return algorithm.required
+    if isinstance(inputs, str) or not isinstance(inputs, Iterable):
+        valid = ", ".join(algorithm.input_names)
+        raise UnsupportedError(f"inputs is {inputs!r}: expected several names. Valid: {valid}")
+    return tuple(inputs)
+
+
+def _dtype(dtype: Any) -> np.dtype:
+    with contextlib.suppress(TypeError, ValueError, SyntaxError):  # of a type that NumPy does not know
+        if np.dtype(dtype) in (np.float64, np.float32):
+            return np.dtype(dtype)
+    raise UnsupportedError(f"dtype {dtype!r} is not supported. Valid: float64, float32")

@@ -1,0 +1,146 @@
+"""An algorithm as an object: called, counted, compiled; and what it takes, gives, costs and supports, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from inspect import Parameter, Signature, cleandoc, signature
+from sys import modules
+from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
+
+import numpy as np
+
+from sarrus.errors import StateError, UnsupportedError, unknown_name
+from sarrus.model.model import Model
+from sarrus.registry.features import Feature
+from sarrus.registry.inputs import Input
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_WHOLE = ("status", "iterations", "fallback")  # outputs that are whole numbers
+_verbs: dict[str, Callable[..., Any]] = {}
+
+
+def install(**verbs: Callable[..., Any]) -> None:
+    """Say what calling, counting and compiling does: the rooms that know lie above this one (`calls/verbs.py`)."""
+    _verbs.update(verbs)
+
+
+@dataclass(frozen=True, repr=False)
+class Algorithm(Generic[P, R]):
+    """A function of a model and arrays. Called, it checks them and takes single states, batches and CasADi symbols.
+
+    `text` is the plain function, unchecked, of one state: what other algorithms call and what is traced. `outputs` is
+    None when the result is a NamedTuple, whose fields are the names.
+    """
+
+    name: str
+    text: Callable[P, R]
+    inputs: tuple[Input, ...]
+    outputs: str | None
+    options: tuple[str, ...] = ()
+    cost: str = ""
+    references: tuple[str, ...] = ()
+    supports: Feature = Feature.MULTI_DOF  # what of a model it takes into account
+    ignores: Feature = Feature.EVERYTHING  # what of a model makes no difference to it
+    needs: Feature = Feature.NOTHING  # what a model must have
+    structural: bool = False  # whether what it does depends on which elements are zero in every state of the robot
+
+    def __post_init__(self) -> None:  # what `help` and `inspect` look for
+        vars(self).update(
+            __name__=self.name, __qualname__=self.name, __module__=self.text.__module__, __wrapped__=self.text,
+            __doc__=self._documentation(),
+        )  # fmt: skip
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return _verbs["call"](self, *args, **kwargs)
+
+    def op_count(self, model: Model, **options: Any) -> Any:
+        """The exact operation counts on this robot, an `OpCount`; options as in `sarrus.op_count`."""
+        return _verbs["op_count"](model, self, **options)
+
+    def compile(self, model: Model, **options: Any) -> Any:
+        """The native code for this robot, a `Kernel`; options as in `sarrus.compile`."""
+        return _verbs["compile"](model, self, **options)
+
+    def __repr__(self) -> str:
+        parameters = (str(p.replace(annotation=Parameter.empty)) for p in self.signature.parameters.values())
+        return f"<Algorithm {self.name}({', '.join(parameters)})>"
+
+    def __reduce__(self) -> Any:
+        """One that its module has by its name is pickled as functions are: by where it is found."""
+        if getattr(modules.get(self.text.__module__), self.name, None) is self:
+            return self.name
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the docstring."""
+        return (self.text.__doc__ or "").strip().split("\n")[0]
+
+    def _documentation(self) -> str:
+        said = {"cost": self.cost, "supports": str(self.supports), "references": ", ".join(self.references)}
+        table = "\n".join(f"{name:<11} {words}" for name, words in said.items() if words)
+        return f"{cleandoc(self.text.__doc__ or '')}\n\n{table}"
+
+    @property
+    def family(self) -> str:
+        """The room of `algorithms/` that it is in."""
+        return self.text.__module__.rpartition(".")[0].rpartition(".")[2]
+
+    @cached_property
+    def signature(self) -> Signature:
+        return signature(self.text)
+
+    @cached_property
+    def result_type(self) -> type[tuple[Any, ...]]:
+        """The NamedTuple that it returns (for algorithms with several outputs)."""
+        return get_type_hints(self.text)["return"]
+
+    @cached_property
+    def output_names(self) -> tuple[str, ...]:
+        return (self.outputs,) if self.outputs is not None else self.result_type._fields  # type: ignore[attr-defined]
+
+    def result(self, values: Sequence[Any]) -> Any:
+        """What it returns, of the values of its outputs: the one array, or the NamedTuple."""
+        return values[0] if self.outputs is not None else self.result_type(*values)
+
+    @cached_property
+    def whole_numbers(self) -> tuple[str, ...]:
+        """Which of the outputs are statuses and counts."""
+        return tuple(name for name in self.output_names if name in _WHOLE)
+
+    def with_whole_numbers(self, values: Sequence[Any]) -> list[Any]:
+        """The values of the outputs, statuses and counts as integers, of one state or of many."""
+        return [
+            x if name not in self.whole_numbers else x.astype(np.int32) if np.ndim(x) else int(x)
+            for name, x in zip(self.output_names, values, strict=True)
+        ]
+
+    @cached_property
+    def input_names(self) -> tuple[str, ...]:
+        return tuple(x.name for x in self.inputs)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The names of the inputs that may not be left out, of two that say the same the first."""
+        return tuple(x.name for x in self.inputs if not x.optional)
+
+    def check_given(self, names: Collection[str]) -> None:
+        """Every array that the algorithm needs is there, and none in two forms."""
+        stand_in = {x.instead_of: x.name for x in self.inputs if x.instead_of}
+        for name, other in stand_in.items():
+            if name in names and other in names:
+                raise UnsupportedError(f"{self.name}: the inputs {name!r} and {other!r} say the same: give one of them")
+        missing = [x for x in self.required if x not in names and stand_in.get(x) not in names]
+        if missing:
+            said = ", ".join(names) or "none"
+            required = ", ".join(f"{x} or {stand_in[x]}" if x in stand_in else x for x in self.required)
+            raise StateError(f"{self.name}: the input {missing[0]!r} is missing; given: {said}. It needs {required}")
+
+    def check_options(self, options: Collection[str]) -> None:
+        for name in options:
+            if name not in self.options:
+                raise unknown_name(f"option of {self.name}:", name, self.options)

@@ -1,0 +1,81 @@
+"""What a model may have that an algorithm must know how to treat, as flags with words for messages."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+
+from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.model import Model
+
+
+class Feature(Flag):
+    """What a model may have; `algorithm.supports` says which of it an algorithm takes into account. `str`: in words.
+
+    A model is asked for the first ones (`found_in`), and refused if it has more than an algorithm knows. The last three
+    depend on the state and on options: they say what the algorithm is right about, and the tests hold it to that.
+    """
+
+    LINKS = auto()  # constraints of links against the world
+    LOOPS = auto()
+    DISTANCES = auto()
+    COUPLINGS = auto()
+    CENTER_OF_MASS = auto()
+    OTHER = auto()  # constraints of a type that nobody here knows
+    EMBEDDED = auto()
+    MULTI_DOF = auto()
+    MASSLESS = auto()  # joints that move no inertia, so that accelerations are not defined
+
+    REDUNDANT = auto()
+    CONFLICTING = auto()
+    SOFT = auto()
+
+    NOTHING = 0
+    CONSTRAINTS = LINKS | LOOPS | DISTANCES | COUPLINGS | CENTER_OF_MASS
+    ROWS = CONSTRAINTS | OTHER  # whatever is not embedded
+    ON_LINKS = LINKS | EMBEDDED | MULTI_DOF
+    ON_ALL = CONSTRAINTS | EMBEDDED | MULTI_DOF
+    ANY_RANK = REDUNDANT | CONFLICTING
+    EVERYTHING = ROWS | EMBEDDED | MULTI_DOF | MASSLESS | ANY_RANK | SOFT
+
+    def __str__(self) -> str:
+        return ", ".join(words for flag, words in _WORDS.items() if flag in self) or "nothing"
+
+
+_WORDS = {
+    Feature.LINKS: "contacts and link rows",
+    Feature.LOOPS: "loop closures",
+    Feature.DISTANCES: "distances",
+    Feature.COUPLINGS: "couplings",
+    Feature.CENTER_OF_MASS: "rows of the centre of mass",
+    Feature.OTHER: "other constraints",
+    Feature.EMBEDDED: "embedded constraints",
+    Feature.MULTI_DOF: "joints of several degrees of freedom",
+    Feature.MASSLESS: "joints that move no inertia",
+    Feature.REDUNDANT: "redundant rows",
+    Feature.CONFLICTING: "conflicting rows",
+    Feature.SOFT: "soft rows",
+}
+_KINDS: dict[type[Constraint], Feature] = {
+    LinkConstraint: Feature.LINKS,
+    LoopClosure: Feature.LOOPS,
+    Distance: Feature.DISTANCES,
+    Coupling: Feature.COUPLINGS,
+    CenterOfMass: Feature.CENTER_OF_MASS,
+}
+
+
+def kind_of(constraint: Constraint) -> Feature:
+    """What an algorithm must support to take this constraint."""
+    return next((kind for known, kind in _KINDS.items() if isinstance(constraint, known)), Feature.OTHER)
+
+
+def found_in(model: Model) -> Feature:
+    """What of all that a model has."""
+    found = Feature.NOTHING
+    for constraint in model.active_constraints:
+        found |= kind_of(constraint)
+    if model.embedding is not None:
+        found |= Feature.EMBEDDED
+    if any(body.joint.type.nv > 1 for body in model.bodies):
+        found |= Feature.MULTI_DOF
+    return found | Feature.MASSLESS if model.ill_posed else found

@@ -1,0 +1,198 @@
+"""What algorithms claim to support, held against them: on models of every kind each is right, or refuses in words.
+
+The matrix is made from `supports`, `ignores` and `needs` of the catalog; the truth is the dense oracle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus import Algorithm, Feature, Status
+from sarrus.errors import IllPosedError, UnsupportedError
+from sarrus.model.independent import independent_velocities
+from sarrus.model.model import Model
+from sarrus.registry.features import found_in
+from tests.algorithms.embedded_cases import Dense, State, dense
+from tests.algorithms.kinds import KINDS, Inputs, inputs_of, limbs, model_of
+from tests.mechanisms import relative_error
+from tests.oracles import loops
+from tests.oracles.dense import oracle_of_model
+
+CATALOG = sarrus.catalog()
+OF_STATES = Feature.ANY_RANK | Feature.SOFT  # what no model can be refused for
+WEIGHT = 50.0  # of soft rows
+
+
+def can_do(algorithm: Algorithm, kind: str) -> bool:
+    """As it claims."""
+    has = KINDS[kind][0]
+    return not has & ~(algorithm.supports | algorithm.ignores | OF_STATES) and algorithm.needs in has
+
+
+CELLS = [(name, kind) for name in CATALOG for kind in KINDS]
+TAKEN = [(name, kind) for name, kind in CELLS if can_do(CATALOG[name], kind)]
+REFUSED = [cell for cell in CELLS if cell not in TAKEN]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_model_has_is_found(kind):
+    assert found_in(model_of(kind)) == KINDS[kind][0] & ~OF_STATES
+
+
+def test_every_feature_is_claimed_by_somebody_and_has_words():
+    claimed = Feature.NOTHING
+    for algorithm in CATALOG.values():
+        claimed |= algorithm.supports
+    assert claimed | Feature.OTHER | Feature.MASSLESS == Feature.EVERYTHING
+    for feature in Feature:
+        assert str(feature) == "nothing" if feature is Feature.NOTHING else str(feature) != "nothing"
+    assert str(Feature.LOOPS | Feature.LINKS) == "contacts and link rows, loop closures"
+
+
+# --- what is refused -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "kind"), REFUSED, ids=str)
+def test_what_is_not_claimed_is_refused_in_words(name, kind):
+    """Whether it is called, counted or compiled: before anything runs."""
+    algorithm, x = CATALOG[name], inputs_of(kind)
+    options = options_for(algorithm, x.model)
+    for call in (
+        lambda: algorithm(x.model, **x.arguments(algorithm.required), **options),
+        lambda: algorithm.op_count(x.model, **options),
+        lambda: algorithm.compile(x.model, **options),
+    ):
+        with pytest.raises(IllPosedError if kind == "massless" else UnsupportedError, match=f"^{name}") as error:
+            call()
+        culprits = ["feather", "sarrus.embed", "model.spanning", *(repr(c.name) for c in x.model.active_constraints)]
+        assert any(word in str(error.value) for word in culprits)
+        if "knows no constraints" in str(error.value):  # what does it instead really does
+            able = str(error.value).partition("Take ")[2].split(", or ")[0] if ", or " in str(error.value) else ""
+            assert all(can_do(CATALOG[other], kind) for other in able.split(", ") if other)
+
+
+def test_forward_dynamics_leaves_nothing_out_of_account():
+    """`sarrus.aba` ignores constraints; as a method it would be wrong to."""
+    x = inputs_of("links")
+    qdd = sarrus.aba(x.model, x["q"], x["v"], x["tau"])
+    assert np.array_equal(qdd, sarrus.aba(limbs(), x["q"], x["v"], x["tau"]))
+    message = r"^aba knows no constraints, and 'contact_tip_a' is a Contact\. Take bbo, constrained_aba, .*, or `model"
+    with pytest.raises(UnsupportedError, match=message):
+        sarrus.forward_dynamics(x.model, x["q"], x["v"], x["tau"], method="aba")
+
+
+# --- what is right -------------------------------------------------------------------------------------------------
+
+Comparison = tuple[Any, Any]  # what was found, and the truth
+
+
+@pytest.mark.parametrize(("name", "kind"), TAKEN, ids=str)
+def test_what_is_claimed_is_right(name, kind):
+    algorithm, x = CATALOG[name], inputs_of(kind)
+    unclaimed = KINDS[kind][0] & OF_STATES & ~algorithm.supports
+    try:
+        result = algorithm(x.model, **x.arguments(inputs_for(algorithm)), **options_for(algorithm, x.model))
+    except UnsupportedError:
+        assert unclaimed
+        return
+    values = (result,) if algorithm.outputs is not None else result
+    found = dict(zip(algorithm.output_names, values, strict=True))
+    if unclaimed and found.get("status") != Status.OK:  # it says that it cannot
+        return
+    for got, expected in TRUTH[algorithm.family](name, x, found):
+        assert relative_error(got, expected, 1.0) < 1e-7
+    assert found.get("status", Status.OK) in (Status.OK, Status.INFEASIBLE if "conflict" in kind else Status.OK)
+
+
+def inputs_for(algorithm: Algorithm) -> tuple[str, ...]:
+    return tuple(i.name for i in algorithm.inputs if i.instead_of is None and i.name not in ("held", "forces0"))
+
+
+def options_for(algorithm: Algorithm, model: Model) -> dict[str, Any]:
+    options = {"frame": model.body_names[-1], "weight": WEIGHT}
+    return {name: options[name] for name in algorithm.options if name in options}
+
+
+def problem(x: Inputs) -> Dense:
+    return dense(x.model, State(x["q"], x["v"], x["tau"]), x["external_forces"], x["k"])
+
+
+def of_tree(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
+    oracle, model = oracle_of_model(x.model), x.model
+    q, v, a, tau = (x[key] for key in ("q", "v", "a", "tau"))
+    forces = dict(zip(model.body_names, x["external_forces"], strict=True))
+    frame = model.body_names[-1], np.eye(4)
+    bodies = [oracle.frame_motion(body, np.eye(4), q, v, a) for body in model.body_names]
+    momenta = np.array([oracle.centroidal_momentum(q, unit) for unit in np.eye(model.nv)]).T
+    truth: dict[str, Callable[[], tuple[Any, ...]]] = {
+        "aba": lambda: (oracle.forward_dynamics(q, v, tau, forces),),
+        "rnea": lambda: (oracle.inverse_dynamics(q, v, a, forces),),
+        "crba": lambda: (oracle.mass_matrix(q),),
+        "bias_forces": lambda: (oracle.bias(q, v, forces),),
+        "gravity_forces": lambda: (oracle.bias(q, 0.0 * v),),
+        "energy": lambda: oracle.energy(q, v),
+        "center_of_mass": lambda: oracle.center_of_mass(q, v),
+        "centroidal_momentum": lambda: (oracle.centroidal_momentum(q, v),),
+        "centroidal_momentum_matrix": lambda: (momenta,),
+        "frame_jacobian": lambda: (oracle.frame_jacobian(*frame, q),),
+        "frame_jacobian_bias": lambda: (oracle.frame_motion(*frame, q, v)[2],),
+        "forward_kinematics": lambda: (
+            np.array([T[:3, :3] for T, _, _ in bodies]),
+            np.array([T[:3, 3] for T, _, _ in bodies]),
+            *(np.array(motion) for motion in zip(*(body[1:] for body in bodies), strict=True)),
+        ),
+    }
+    return list(zip(found.values(), truth[name](), strict=True))
+
+
+def of_constrained(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
+    truth = problem(x)
+    soft = Feature.SOFT in CATALOG[name].supports
+    return [(found["qdd"], truth.soft(x["tau"], WEIGHT) if soft else truth.hard(x["tau"]))]
+
+
+def of_delassus(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
+    A = problem(x).delassus
+    if "Lambda_inv" in found:
+        return [(found["Lambda_inv"], A)]
+    return [(found["applied"], A @ x["rhs"]), (A @ found["solved"], x["rhs"])]
+
+
+def of_embedded(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
+    """By G and g of the oracle: qd = G yd, qdd = G ydd + g."""
+    truth, free = problem(x), list(independent_velocities(x.model))
+    A = np.vstack([truth.K, np.eye(x.model.nv)[free]])
+    zero, unit = np.zeros((len(truth.K), len(free))), np.eye(len(free))
+    G = np.linalg.lstsq(A, np.vstack([zero, unit]), rcond=1e-9)[0]
+    g = np.linalg.lstsq(A, np.concatenate([truth.kappa, 0.0 * unit[0]]), rcond=1e-9)[0]
+    qdd = truth.hard(x["tau"])
+    return {
+        "ce_aba": lambda: [(found["qdd"], qdd), (found["ydd"], qdd[free])],
+        "ce_crba": lambda: [(found["M_y"], G.T @ truth.M @ G)],
+        "ce_bias_forces": lambda: [(found["c_y"], G.T @ (truth.M @ g + truth.c))],
+        "ce_rnea": lambda: [(found["tau_y"], G.T @ (truth.M @ x["a"] + truth.c))],
+        "reduce": lambda: [(G @ found["yd"], x["v"])],
+        "expand": lambda: [(found["q"], x["q"]), (found["v"], x["v"])],
+    }[name]()
+
+
+def of_position(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
+    whole = loops.kkt(x.model.spanning, x["q"], x["v"], x["k"])
+    if name == "closure":
+        return [(found["jacobian"], whole.J), (found["velocity"], whole.J @ x["v"])]
+    away = sarrus.integrate(x.model, x["q"], 0.02 * x["a"])
+    back = sarrus.project(x.model, away, x["a"])
+    error = loops.closure_error(x.model.spanning, back.q)[0]
+    J = loops.kkt(x.model.spanning, back.q, back.v, x["k"]).J
+    return [(error, 0.0 * error), (J @ back.v, np.zeros(len(J)))]
+
+
+TRUTH = {
+    "tree": of_tree, "position": of_position, "constrained": of_constrained, "embedded": of_embedded,
+    "delassus": of_delassus,
+}  # fmt: skip
