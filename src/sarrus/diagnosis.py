@@ -16,8 +16,8 @@ from sarrus.algorithms.tree.crba import crba as _crba
 from sarrus.calls.eager import eager
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
-from sarrus.mechanics.constraints.all_rows import all_rows
-from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.mechanics.constraints.equations import constraint_rows
+from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.model import WORLD, WORLD_NAME, Model
 from sarrus.model.state import (
     as_state_array,
@@ -192,7 +192,7 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
         outside_limits=_outside_limits(model, here),
         constraints=tuple(
             ConstraintDiagnosis(
-                c.name, _kind(c), _between(model, c), c.size, _rank(np.linalg.svd(unit[s], compute_uv=False)),
+                c.name, c.in_words()[0], _between(model, c), c.size, _rank(np.linalg.svd(unit[s], compute_uv=False)),
                 int(np.sum(~kept[s])), _largest(at_given[s]), _largest(conflict[s]),
             )
             for c, s in zip(model.active_constraints, spans, strict=True)
@@ -315,7 +315,7 @@ def _conflict(model: Model, q: Array, v: Any, k: Any, J: Array, A: Array, rank: 
     speed = np.zeros(model.nv) if v is None else as_state_array("v", v, model.nv)
     inputs = np.zeros(model.n_input_rows) if k is None else as_state_array("k", k, model.n_input_rows)
     joints = joint_kinematics(model.tree, q, speed)
-    rows = all_rows(model, joints, outward_motion(model.tree, joints), q, speed, inputs, "diagnose")
+    rows = constraint_rows(model, joints, outward_motion(model.tree, joints), q, speed, inputs, "diagnose")
     demanded = np.concatenate([r.declared_residual(r.k) for r in rows]).astype(float)
     range_ = np.linalg.svd(J, full_matrices=False)[0][:, :rank]
     left = demanded - range_ @ (range_.T @ demanded)
@@ -330,33 +330,14 @@ def _spans(model: Model) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
 
-def _kind(constraint: Constraint) -> str:
-    if isinstance(constraint, LoopClosure):
-        return constraint.joint
-    if isinstance(constraint, Contact):
-        return f"contact {constraint.dim}D"
-    if isinstance(constraint, CenterOfMass):
-        return f"centre of mass, {constraint.axes}"
-    return "coupling" if isinstance(constraint, Coupling) else type(constraint).__name__.lower()
-
-
 def _between(model: Model, constraint: Constraint) -> str:
     """The bodies (or joints) that a constraint holds."""
-    if isinstance(constraint, Coupling):
-        return ", ".join(
-            dict.fromkeys(
-                [*(name for name, _ in constraint.ratios), *([constraint.driver] if constraint.driver else [])]
-            )
-        )
-    if isinstance(constraint, CenterOfMass):
-        return "all bodies"
-    names: tuple[str, ...] = ()
-    if isinstance(constraint, LinkConstraint):
-        names = (constraint.frame, WORLD_NAME)
-    elif isinstance(constraint, (LoopClosure, Distance)):
-        names = (constraint.frame_a, constraint.frame_b)
-    bodies = [model.frame(name).body for name in names]
-    return " - ".join(WORLD_NAME if i == WORLD else model.bodies[i].name for i in bodies)
+    if constraint.joints:
+        return ", ".join(dict.fromkeys(constraint.joints))
+    bodies = [model.frame(name).body for name in constraint.frames]
+    if constraint.kind is Kind.LINK:
+        bodies.append(WORLD)
+    return " - ".join(WORLD_NAME if i == WORLD else model.bodies[i].name for i in bodies) or "all bodies"
 
 
 def _counted(number: int, noun: str) -> str:

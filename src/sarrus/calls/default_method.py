@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sarrus.errors import UnsupportedError, unknown_name
-from sarrus.model.constraints import CenterOfMass, LinkConstraint
+from sarrus.model.constraints import Kind
 from sarrus.model.model import Model
 from sarrus.registry import table as registry
 
@@ -16,12 +16,12 @@ ALL_BODIES = "prox_bbo"  # rows on every body make all links neighbours, which c
 
 def default_method(model: Model) -> str:
     """aba without constraints, ce_aba if all are embedded, constrained_aba if they are of links, lcaba with loops."""
-    constraints = model.active_constraints
-    if not constraints:
+    kinds = {c.kind for c in model.active_constraints}
+    if not kinds:
         return TREE if model.embedding is None else EMBEDDED
-    if any(isinstance(c, CenterOfMass) for c in constraints):
+    if Kind.CENTER_OF_MASS in kinds:
         return ALL_BODIES
-    return CONTACTS if all(isinstance(c, LinkConstraint) for c in constraints) else LOOPS
+    return CONTACTS if kinds == {Kind.LINK} else LOOPS
 
 
 def dynamics_methods() -> dict[str, registry.Algorithm]:

@@ -15,7 +15,6 @@ from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
 from sarrus.codegen.tape.trace import op_count
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
-from sarrus.model.constraints import CenterOfMass, Coupling, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.model import Body, Model
 from sarrus.registry import table as registry
 
@@ -90,7 +89,7 @@ def show_model(console: Console, model: Model) -> None:
         for column in ("name", "kind", "between", "from"):
             constraints.add_column(column)
         for constraint in model.constraints:
-            kind, between = _describe(constraint)
+            kind, between = constraint.in_words()
             constraints.add_row(
                 constraint.name, kind + ("" if constraint.active else " (inactive)"), between, constraint.source
             )
@@ -145,24 +144,6 @@ def _span(s: slice) -> str:
     return f"{s.start}" if s.stop - s.start == 1 else f"{s.start}:{s.stop}"
 
 
-def _describe(constraint: Any) -> tuple[str, str]:
-    if isinstance(constraint, LoopClosure):
-        return f"loop closed by {constraint.joint}", f"{constraint.frame_a} - {constraint.frame_b}"
-    if isinstance(constraint, Coupling):
-        terms = " ".join(f"{ratio:+.4g} {name}" for name, ratio in constraint.ratios)
-        if constraint.driver is None:
-            return "coupling", f"{terms} = {constraint.polynomial[0]:.4g}"
-        polynomial = " ".join(f"{c:+.4g} x^{k}" for k, c in enumerate(constraint.polynomial) if c)
-        return "coupling", f"{terms} = {polynomial or '0'}, x = {constraint.driver}"
-    if isinstance(constraint, Tendon):
-        return "tendon", " ".join(f"{ratio:+.4g} {name}" for name, ratio in constraint.coefficients)
-    if isinstance(constraint, CenterOfMass):
-        return f"centre of mass, {constraint.size} rows", f"along {', '.join(constraint.axes)}"
-    if isinstance(constraint, LinkConstraint):
-        return f"{type(constraint).__name__.lower()}, {constraint.size} rows", f"{constraint.frame} - world"
-    return type(constraint).__name__.lower(), f"{constraint.frame_a} - {constraint.frame_b}"
-
-
 def _count_table(model: Model, counts: dict[str, Any]) -> Table:
     table = Table(title="operation counts, exact, for this robot", title_justify="left")
     table.add_column("algorithm")
@@ -197,8 +178,8 @@ def _as_dict(model: Model, counts: dict[str, Any], refused: dict[str, str]) -> d
         "constraints": [
             {
                 "name": c.name,
-                "kind": _describe(c)[0],
-                "between": _describe(c)[1],
+                "kind": c.in_words()[0],
+                "between": c.in_words()[1],
                 "active": c.active,
                 "source": c.source,
             }

@@ -12,8 +12,8 @@ from sarrus.mechanics.bodies.passage import Passage, passages_of
 from sarrus.mechanics.bodies.sweeps import joint_kinematics, link_inertias, outward_motion, resultant_forces
 from sarrus.mechanics.clusters.embedded import Embedded, embedded_at
 from sarrus.mechanics.clusters.nodes import assemble_nodes
-from sarrus.mechanics.constraints.all_rows import all_rows
-from sarrus.mechanics.constraints.link_rows import constraint_rows
+from sarrus.mechanics.constraints.equations import constraint_rows
+from sarrus.mechanics.constraints.link_rows import link_constraints
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
@@ -64,10 +64,9 @@ def pose_problem(
     joints = joint_kinematics(tree, q, v) if embedded is None else embedded.joints
     motions = outward_motion(tree, joints, None if embedded is None else embedded.bias())
     forces = resultant_forces(tree, motions, external_forces)
-    if loops:
-        rows = all_rows(model, joints, motions, q, v, k, method)
-    else:
-        rows = constraint_rows(model, joints, motions, k, method)
+    if not loops:
+        link_constraints(model, method)
+    rows = constraint_rows(model, joints, motions, q, v, k, method)
     ends = np.cumsum([0, *(len(r.k) for r in rows)])
     spans = [slice(int(a), int(b)) for a, b in pairwise(ends)]
     if embedded is None:

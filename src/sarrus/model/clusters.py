@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.errors import UnsupportedError
-from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.constraints import Constraint
 from sarrus.spatial.arrays import Array, is_numeric
 
 if TYPE_CHECKING:
@@ -140,39 +140,32 @@ def _seen_bodies(model: Model, of: dict[int, Cluster]) -> set[int]:
 
 
 def _bodies_of(model: Model, constraint: Constraint) -> Iterable[int]:
-    """The bodies that a constraint's rows act on."""
-    if isinstance(constraint, LinkConstraint):
-        return [model.frame(constraint.frame).body]
-    if isinstance(constraint, (LoopClosure, Distance)):
-        return [model.frame(name).body for name in (constraint.frame_a, constraint.frame_b)]
-    if isinstance(constraint, Coupling):
-        joints = _coupled(model, constraint)
-        return [*joints, *(model.bodies[i].parent for i in joints)]
-    return range(model.nb)
+    """The bodies that a constraint's rows act on: where it names none, as for the centre of mass, all."""
+    joints, held = _coupled(model, constraint), _held(model, constraint)
+    return [*joints, *(model.bodies[i].parent for i in joints), *held] or range(model.nb)
 
 
-def _coupled(model: Model, constraint: Coupling) -> list[int]:
-    driver = [] if constraint.driver is None else [constraint.driver]
-    return [model.joint_index(name) for name in (*(name for name, _ in constraint.ratios), *driver)]
+def _coupled(model: Model, constraint: Constraint) -> list[int]:
+    return [model.joint_index(name) for name in constraint.joints]
+
+
+def _held(model: Model, constraint: Constraint) -> list[int]:
+    return [model.frame(name).body for name in constraint.frames]
 
 
 def find_clusters(model: Model, constraints: Sequence[Constraint]) -> list[Cluster]:
     """The smallest clusters that these constraints make, without their coordinates."""
     groups: list[tuple[set[int], list[str]]] = []
     for constraint in constraints:
-        if isinstance(constraint, Coupling):
-            joints = _coupled(model, constraint)
-            meet = _common_ancestor(model, [model.bodies[i].parent for i in joints])
-            bodies = _between(model, joints, meet)
-        elif isinstance(constraint, (LoopClosure, Distance)):
-            ends = list(_bodies_of(model, constraint))
-            bodies = _between(model, ends, _common_ancestor(model, ends))
-        else:
+        if not constraint.kind.embeddable:
             raise UnsupportedError(
                 f"constraint {constraint.name!r} is a {type(constraint).__name__}, which holds a body against the "
                 f"world and makes no cluster: leave it to a method for constraints (lcaba, pv, ...). Valid: loop "
                 f"closures, distances, couplings"
             )
+        joints, held = _coupled(model, constraint), _held(model, constraint)
+        meet = _common_ancestor(model, [*(model.bodies[i].parent for i in joints), *held])
+        bodies = _between(model, [*joints, *held], meet)
         _join(groups, bodies, [constraint.name])
     order = [constraint.name for constraint in constraints]
     while (grown := _grow(model, groups)) is not None:
@@ -241,8 +234,7 @@ def unseen_rotors(model: Model) -> list[int]:
     Their angle makes no difference to anything.
     """
     tree, clusters = model.tree, model.cluster_tree
-    loops = [c for c in model.constraints if isinstance(c, (LoopClosure, Distance)) and c.active]
-    used = set(tree.parents) | {b for c in loops for b in _bodies_of(model, c)}
+    used = set(tree.parents) | {b for c in model.constraints if c.active for b in _held(model, c)}
     used |= {b for node in clusters.nodes for b in node.ports}
     return [i for i, node in enumerate(tree.nodes) if i not in used and _is_round(node)]
 

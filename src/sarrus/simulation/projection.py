@@ -8,7 +8,6 @@ import numpy as np
 
 from sarrus.algorithms.position.project import ProjectResult, project
 from sarrus.codegen.runtime.kernel import Kernel, compile
-from sarrus.model.constraints import CenterOfMass, Constraint, Contact, LinkConstraint
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 
@@ -38,15 +37,8 @@ class Projector:
         return ProjectResult(*(np.array([np.asarray(x, dtype=float) for x in column]) for column in columns))
 
 
-def says_where(constraint: Constraint) -> bool:
-    """Whether a constraint holds positions, not only velocities."""
-    if isinstance(constraint, LinkConstraint):
-        return isinstance(constraint, Contact) and constraint.at is not None
-    return not isinstance(constraint, CenterOfMass) or constraint.at is not None
-
-
 def of_positions(model: Model) -> Model:
     """The model with only those constraints that hold positions; the model itself if all of them do."""
     model = model.spanning  # what is embedded must hold as well
-    kept = tuple(c for c in model.constraints if says_where(c))
+    kept = tuple(c for c in model.constraints if not c.velocity_only)
     return model if len(kept) == len(model.constraints) else replace(model, constraints=kept)

@@ -38,7 +38,7 @@ def initial_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
 
 
 def has_feedback(model: Model) -> bool:
-    return any(getattr(c, "stabilization", None) is not None for c in model.spanning.active_constraints)
+    return any(c.stabilization is not None for c in model.spanning.active_constraints)
 
 
 def projected_every(model: Model, wanted: int | str | None) -> int | None:

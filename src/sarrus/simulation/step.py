@@ -180,8 +180,5 @@ def with_stabilization(model: Model, time: float | None) -> Model:
         time = positive_number("stabilization", time)
     except StateError as error:
         raise StateError(f"{error}, a time constant in seconds, or None") from error
-    changed = tuple(
-        replace(c, stabilization=time) if getattr(c, "stabilization", 0.0) is None else c  # type: ignore[call-arg]
-        for c in model.constraints
-    )
+    changed = tuple(replace(c, stabilization=time) if c.stabilization is None else c for c in model.constraints)
     return replace(model, constraints=changed)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.model.constraints import Tendon
+from sarrus.model.constraints import Tendon, of_type
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
@@ -62,7 +62,7 @@ class TendonNumbers:
 
 def tendons_of(model: Model) -> tuple[TendonNumbers, ...]:
     """Those that have forces of their own."""
-    found = (_numbers(model, tendon) for tendon in model.constraints if isinstance(tendon, Tendon))
+    found = (_numbers(model, tendon) for tendon in of_type(model.constraints, Tendon))
     return tuple(numbers for numbers in found if numbers.acts)
 
 

@@ -64,7 +64,7 @@ def prox_ltl(
     penalty = penalties(model, mu, dual=True)
     weights = penalty.mu
     lam0 = joined(warm_start(problem, forces0))
-    J, supports = loop_jacobian(model, tree, passages, rows, q.dtype)
+    J, supports = loop_jacobian(tree, passages, rows, q.dtype)
     A, Y = delassus_of(factor, J, supports)
     with stage("multipliers"):
         A[range(len(A)), range(len(A))] = A.diagonal() + 1.0 / weights

@@ -31,7 +31,7 @@ def ltl_osim(model: Model, q: Array) -> Array:
     if has_loops(model):
         problem = rows_at_rest(model, q, "ltl_osim")
         tree, passages = problem.tree, problem.passages
-        J, supports = loop_jacobian(model, tree, passages, problem.rows, q.dtype)
+        J, supports = loop_jacobian(tree, passages, problem.rows, q.dtype)
         return delassus_of(ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype)), J, supports)[0]
     link = linkage(model, q)
     rows = link.rows(row_matrices(model, "ltl_osim"))

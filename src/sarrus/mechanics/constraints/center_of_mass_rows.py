@@ -14,11 +14,9 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.center import center
-from sarrus.mechanics.bodies.frames import world_poses
-from sarrus.mechanics.bodies.sweeps import Motion
-from sarrus.mechanics.constraints.rows import Block, Rows
+from sarrus.mechanics.constraints.kinematic_state import KinematicState
+from sarrus.mechanics.constraints.rows import Block, Rows, feedback
 from sarrus.model.constraints import CenterOfMass
-from sarrus.model.model import Model
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.rotations import cross, skew
@@ -34,55 +32,47 @@ class Center(NamedTuple):
     on_joints: tuple[tuple[int, Array], ...]  # (node, (m, n)) of every joint that carries mass: the Jacobian
 
 
-def center_along(constraint: CenterOfMass, model: Model, joints: list[Kinematics]) -> Center:
+def _center(constraint: CenterOfMass, at: KinematicState) -> Center:
     """Where the centre of mass is, and how joints move it."""
-    tree, axes = model.tree, constraint.numbers
+    model, tree, axes = at.model, at.model.tree, constraint.numbers
     if not tree.nodes:
         raise UnsupportedError(f"constraint {constraint.name!r}: model {model.name!r} has no bodies that could move")
-    poses = world_poses(tree, joints)
-    position = center(model, poses)[axes]
+    position = center(model, at.poses)[axes]
     error = np.zeros(len(axes)) if constraint.at is None else position - constraint.at
-    directions = [R[axes] for R, _ in poses]
-    masses, moments = _carried(tree, joints)
+    directions = [R[axes] for R, _ in at.poses]
+    masses, moments = _carried(tree, at.joints)
     share = 1.0 / model.mass
     found = []
     for i, (m, h) in enumerate(zip(masses, moments, strict=True)):
         if _is_zero(m, h):
             continue
-        velocities = [m * s[:3] + cross(s[3:], h) for s in joints[i].S.T]  # of all that it carries, times its mass
+        velocities = [m * s[:3] + cross(s[3:], h) for s in at.joints[i].S.T]  # of all that it carries, times its mass
         found.append((i, share * np.stack([directions[i] @ p for p in velocities], axis=1)))
     return Center(position, error, directions, tuple(found))
 
 
-def center_error(
-    constraint: CenterOfMass, model: Model, joints: list[Kinematics], dtype: np.dtype
-) -> tuple[Array, Array]:
-    """Position error (m,) and Jacobian (m, nv)."""
-    x = center_along(constraint, model, joints)
-    J = np.zeros((constraint.size, model.nv), dtype=np.result_type(dtype, *(E for _, E in x.on_joints)))
+def center_of_mass_error(constraint: CenterOfMass, at: KinematicState, of_dynamics: bool) -> tuple[Array, Array]:
+    """Position error and Jacobian."""
+    x = _center(constraint, at)
+    J = np.zeros((constraint.size, at.model.nv), dtype=np.result_type(at.q, *(E for _, E in x.on_joints)))
     for i, E in x.on_joints:
-        J[:, model.tree.nodes[i].v] = E
+        J[:, at.model.tree.nodes[i].v] = E
     return x.error, J
 
 
-def center_of_mass_rows(
-    constraint: CenterOfMass, model: Model, joints: list[Kinematics], motions: list[Motion], v: Array, desired: Array
-) -> Rows:
+def center_of_mass_rows(constraint: CenterOfMass, at: KinematicState, desired: Array) -> Rows:
     """The rows on all bodies, with Baumgarte's feedback in k."""
-    tree, share = model.tree, 1.0 / model.mass
-    x = center_along(constraint, model, joints)
+    tree, share = at.model.tree, 1.0 / at.model.mass
+    x = _center(constraint, at)
     with stage("center of mass"):
         # In the bias motion the base accelerates against gravity, and with it all that is not on the ground.
         bias, moving = np.zeros(len(constraint.axes)), 0.0
-        for node, motion, d in zip(tree.nodes, motions, x.directions, strict=True):
+        for node, motion, d in zip(tree.nodes, at.motions, x.directions, strict=True):
             bias = bias + d @ node.inertia.force(motion.Gamma, motion.a)[:3]
             moving = moving + node.inertia.mass
         bias = share * (bias + moving * tree.gravity[constraint.numbers])
-        T = constraint.stabilization
-        k = desired - bias
-        if T is not None:
-            rate = sum((E @ v[tree.nodes[i].v] for i, E in x.on_joints), np.zeros(len(k)))
-            k = k - (2.0 / T) * rate - (1.0 / T**2) * x.error
+        rate = sum((E @ at.v[tree.nodes[i].v] for i, E in x.on_joints), np.zeros(constraint.size))
+        k = desired - bias - feedback(constraint, rate, x.error)
         blocks = []
         for i, node in enumerate(tree.nodes):
             m, h = node.inertia.mass, node.inertia.h

@@ -5,11 +5,15 @@ K acts on accelerations in excess of the bias motion; the rows' force acts on b,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.mechanics.bodies.relative_motion import Relative
+from sarrus.mechanics.constraints.rows import Block, Rows, feedback, merged, rotation_sines
+from sarrus.model.constraints import LoopConstraint
+from sarrus.model.model import WORLD
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.rotations import cross, skew
 
@@ -36,13 +40,32 @@ def joined(parts: list[Condition]) -> Condition:
     return Condition(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
+def rows_between(
+    constraint: LoopConstraint,
+    x: Relative,
+    c: Condition,
+    desired: Array,
+    gram: Callable[[Array], Array] | None = None,
+) -> Rows:
+    """The rows of a condition, with Baumgarte's feedback in k; gram: K^T K of a side by its point, where known."""
+    blocks = [
+        Block(side.node, K, None if gram is None else gram(side.p))
+        for side, K in ((x.a, c.K_a), (x.b, c.K_b))
+        if side.node != WORLD
+    ]
+    return Rows(merged(blocks), desired - c.bias - feedback(constraint, c.rate, c.error))
+
+
+def point_rows(p: Array) -> Array:
+    """(3, 6) of the acceleration of a node's point p."""
+    return np.concatenate([E, -skew(p)], axis=1)
+
+
 def coincide(x: Relative) -> Condition:
     """The two origins are one point (in the axes of node a, which do not take part in the derivative)."""
-    C_a = np.concatenate([E, -skew(x.a.p)], axis=1)
-    C_b = np.concatenate([E, -skew(x.b.p)], axis=1)
     rate = x.R @ x.b.point_velocity(x.b.p) - x.a.point_velocity(x.a.p)
     bias = x.R @ x.b.point_acceleration(x.b.p) - x.a.point_acceleration(x.a.p)
-    return Condition(-C_a, x.R @ C_b, x.offset, rate, bias)
+    return Condition(-point_rows(x.a.p), x.R @ point_rows(x.b.p), x.offset, rate, bias)
 
 
 def coordinate(x: Relative, d: Array) -> Condition:
@@ -68,8 +91,7 @@ def perpendicular(x: Relative, t: Array, w: Array) -> Condition:
 def no_rotation(x: Relative) -> Condition:
     """Frame b does not turn against frame a; the error is the sine of the angle about each axis of node a."""
     zero = np.zeros((3, 3))
-    turn = x.R @ x.b.axes @ x.a.axes.T
-    error = 0.5 * vector(turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1])
+    error = rotation_sines(x.R @ x.b.axes @ x.a.axes.T)
     bias = x.R @ x.b.motion.alpha - x.a.motion.alpha
     return Condition(np.concatenate([zero, -E], axis=1), np.concatenate([zero, x.R], axis=1), error, x.w, bias)
 

@@ -14,14 +14,12 @@ from sarrus.mechanics.bodies.joint_space import Ltdl, delassus_of, ltdl, solve_f
 from sarrus.mechanics.bodies.mass_matrix import mass_matrix
 from sarrus.mechanics.bodies.passage import passages_of
 from sarrus.mechanics.bodies.sweeps import joint_kinematics, link_inertias
-from sarrus.mechanics.constraints.gap import Measure, gap_condition, link_gap
-from sarrus.mechanics.constraints.position_rows import position_rows
+from sarrus.mechanics.constraints.equations import position_errors
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.linear_algebra import Ldl, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
 
-ANGLES = Measure(gap_condition, link_gap)  # not sines: half a turn is not closed
 _LIGHTEST = 1e-9  # of the mean inertia: what a joint that moves none is taken to have
 _TINY = 1e-30  # no division by zero
 _DEPENDENT = 1e-10  # the square of the angle below which rows count as dependent
@@ -58,7 +56,7 @@ def linearized(model: Model, q: Array, held: Array | None = None) -> Linearized:
     """
     tree = model.tree
     joints = joint_kinematics(tree, q)
-    error, J = position_rows(model, joints, q, None, ANGLES)
+    error, J = position_errors(model, joints, q, None, of_dynamics=False)
     M = mass_matrix(tree, passages_of(tree, joints), link_inertias(tree), q.dtype)
     n = range(model.nv)
     far = np.sqrt(vector(error @ error))[0] + (_LIGHTEST if model.ill_posed else 0.0)

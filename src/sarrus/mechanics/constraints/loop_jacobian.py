@@ -15,31 +15,27 @@ from sarrus.mechanics.bodies.passage import Passage
 from sarrus.mechanics.bodies.relative_motion import path_to_root
 from sarrus.mechanics.constraints.loop_roots import loop_root
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.model.constraints import Constraint, Distance, LoopClosure
-from sarrus.model.model import WORLD, Model
 from sarrus.model.topology import AbstractTree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
 
-COINCIDENT = ("weld", "connect", "spherical", "revolute", "universal")  # closures that begin with `coincide`
-
 
 def loop_jacobian(
-    model: Model, tree: AbstractTree, passages: list[Passage], rows: list[Rows], dtype: np.dtype
+    tree: AbstractTree, passages: list[Passage], rows: list[Rows], dtype: np.dtype
 ) -> tuple[Array, list[list[int]]]:
     """J (m, nv) of constraints of every type, and per row the velocities that Y = J L^-1 depends on."""
     J = np.zeros((sum(len(r.k) for r in rows), tree.nv), dtype=dtype)
     supports: list[list[int]] = []
     with stage("jacobian"):
-        for constraint, r in zip(model.active_constraints, rows, strict=True):
+        for r in rows:
             span = slice(len(supports), len(supports) + len(r.k))
             moving = {v for b in r.blocks for i in path_to_root(tree, b.node) for v in _velocities(tree, i)}
             supports += [sorted(moving)] * len(r.k)
             for i, E in r.relation:
                 J[span, tree.nodes[i].v] = J[span, tree.nodes[i].v] + E
-            root = loop_root(tree, r) if _between_links(model, constraint) else WORLD
+            root = loop_root(tree, r)
             pending: dict[int, Array] = {}
             met = False
             for block in () if r.relation else r.blocks:
@@ -49,7 +45,7 @@ def loop_jacobian(
                 K = pending.pop(i)
                 met = met or i == root
                 if met and _on_one_body(K):
-                    K = _of_rigid_motion(constraint, K)
+                    K = _of_rigid_motion(r, K)
                     if not len(K):
                         break
                     span = slice(span.start, span.start + len(K))
@@ -60,21 +56,14 @@ def loop_jacobian(
     return J, supports
 
 
-def _between_links(model: Model, constraint: Constraint) -> bool:
-    """Whether it is a closure or a distance of which neither side is the world."""
-    if not isinstance(constraint, (LoopClosure, Distance)):
-        return False
-    return all(model.frame(name).body != WORLD for name in (constraint.frame_a, constraint.frame_b))
-
-
 def _on_one_body(K: Array) -> bool:
     """Of a cluster's bodies: those on which both sides of a loop hang, or on which it hung further out."""
     return sum(any(not is_structurally_zero(x) for x in K[:, n : n + 6].flat) for n in range(0, K.shape[1], 6)) <= 1
 
 
-def _of_rigid_motion(constraint: Constraint, K: Array) -> Array:
+def _of_rigid_motion(r: Rows, K: Array) -> Array:
     """The rows, all blocks added up, that respond to a motion of both links as one body: coincidences come first."""
-    if not (isinstance(constraint, LoopClosure) and constraint.joint in COINCIDENT):
+    if not r.coincident:
         return K[:0]
     angular = K[:3].copy()
     for n in range(0, K.shape[1], 6):

@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.mechanics.bodies.propagators import Propagator
 from sarrus.mechanics.constraints.rows import Block, Rows, turned
 from sarrus.mechanics.problem import Problem, pose_problem
-from sarrus.model.constraints import LinkConstraint
+from sarrus.model.constraints import Kind
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_congruence
@@ -16,7 +16,7 @@ from sarrus.spatial.stages import stage
 
 def has_loops(model: Model) -> bool:
     """Whether some active constraint is not of a link against the world."""
-    return not all(isinstance(c, LinkConstraint) for c in model.active_constraints)
+    return any(c.kind is not Kind.LINK for c in model.active_constraints)
 
 
 def rows_at_rest(model: Model, q: Array, method: str) -> Problem:

@@ -117,7 +117,7 @@ def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[i
     """The mean of J M^-1 J^T over the diagonal elements of each constraint's linear and of its angular rows."""
     problem = _posed(model, q)
     factor = ltdl(problem.tree, mass_matrix(problem.tree, problem.passages, problem.inertias, q.dtype))
-    J, supports = loop_jacobian(model, problem.tree, problem.passages, problem.rows, q.dtype)
+    J, supports = loop_jacobian(problem.tree, problem.passages, problem.rows, q.dtype)
     half = [solve_transposed(factor, row, support) for row, support in zip(J, supports, strict=True)]
     diagonal = [(Y * Y) @ factor.d_inv for Y in half]
     out = {}
