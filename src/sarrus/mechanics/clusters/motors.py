@@ -74,7 +74,7 @@ def _loop_rate(model: Model, embedded: Embedded, loop: LoopClosure) -> tuple[int
         X = frame_in_node(model.tree, frame)
         sides.append(Side(frame.body, X.p, X.R, np.zeros(6), AT_REST))
     x = relative(model.tree, embedded.joints, *sides)
-    u = x.a.axes @ np.array([0.0, 0.0, 1.0] if loop.axis is None else loop.axis)
+    u = x.a.axes @ loop.basis[0]
     blocks = []
     for sign, side, d in ((-1.0, x.a, u), (1.0, x.b, u @ x.R)):
         if side.node != WORLD:

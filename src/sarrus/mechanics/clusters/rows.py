@@ -27,8 +27,7 @@ def rows_of_cluster(model: Model, cluster: Cluster, q: Array) -> Array:
 
 
 def velocities_of(model: Model, cluster: Cluster) -> tuple[int, ...]:
-    spans = [model.layout.v[i] for i in cluster.bodies]
-    return tuple(k for span in spans for k in range(span.start, span.stop))
+    return tuple(k for i in cluster.bodies for k in range(model.nv)[model.layout.v[i]])
 
 
 def cluster_rows(cluster: Cluster, at: KinematicState) -> tuple[Array, Array]:
@@ -46,18 +45,13 @@ def cluster_rows(cluster: Cluster, at: KinematicState) -> tuple[Array, Array]:
 
 def rows_on_velocities(model: Model, cluster: Cluster, joints: list[Kinematics], rows: Rows) -> Array:
     """Rows on bodies, or on joints, as rows on the cluster's velocities."""
-    column = {v: x for x, v in enumerate(velocities_of(model, cluster))}
     parts = [E for _, E in rows.relation] or [block.K for block in rows.blocks]
-    K = np.zeros((len(rows.k), len(column)), dtype=np.result_type(*parts))
+    K = np.zeros((len(rows.k), model.nv), dtype=np.result_type(*parts))
     for i, E in rows.relation:
-        K[:, [column[v] for v in _range(model, i)]] = E
+        K[:, model.layout.v[i]] = E
     pending: dict[int, Array] = {} if rows.relation else {block.node: block.K for block in rows.blocks}
     for i in reversed(cluster.bodies):
         if i in pending:
-            K[:, [column[v] for v in _range(model, i)]] = pending[i] @ joints[i].S
+            K[:, model.layout.v[i]] = pending[i] @ joints[i].S
             add_to(pending, model.tree.nodes[i].parent, rows_T(joints[i].X, pending[i]))
-    return K
-
-
-def _range(model: Model, i: int) -> range:
-    return range(model.layout.v[i].start, model.layout.v[i].stop)
+    return np.take(K, velocities_of(model, cluster), axis=1)

@@ -1,4 +1,4 @@
-"""Rows of the robot's centre of mass: they act on all bodies.
+"""Rows of the robot's centre of mass, which act on all bodies, and its position error.
 
 Its acceleration is the sum of m_i / M times that of the bodies' own centres: rows on every link. A joint moves all that
 it carries, mass m and first moment h (both found in one inward sweep), so the Jacobian is
@@ -7,8 +7,6 @@ it carries, mass m and first moment h (both found in one inward sweep), so the J
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,65 +21,37 @@ from sarrus.spatial.rotations import cross, skew
 from sarrus.spatial.stages import stage
 
 
-class Center(NamedTuple):
-    """The centre of mass along the axes of its constraint."""
-
-    position: Array  # (m,)
-    error: Array  # (m,) from where it should be; zero where that was not said
-    directions: list[Array]  # (m, 3) per node: the axes, in the node
-    on_joints: tuple[tuple[int, Array], ...]  # (node, (m, n)) of every joint that carries mass: the Jacobian
-
-
-def _center(constraint: CenterOfMass, at: KinematicState) -> Center:
-    """Where the centre of mass is, and how joints move it."""
-    model, tree, axes = at.model, at.model.tree, constraint.numbers
-    if not tree.nodes:
-        raise UnsupportedError(f"constraint {constraint.name!r}: model {model.name!r} has no bodies that could move")
-    position = center(model, at.poses)[axes]
-    error = np.zeros(len(axes)) if constraint.at is None else position - constraint.at
-    directions = [R[axes] for R, _ in at.poses]
-    masses, moments = _carried(tree, at.joints)
-    share = 1.0 / model.mass
-    found = []
-    for i, (m, h) in enumerate(zip(masses, moments, strict=True)):
-        if _is_zero(m, h):
-            continue
-        velocities = [m * s[:3] + cross(s[3:], h) for s in at.joints[i].S.T]  # of all that it carries, times its mass
-        found.append((i, share * np.stack([directions[i] @ p for p in velocities], axis=1)))
-    return Center(position, error, directions, tuple(found))
+def center_of_mass_rows(constraint: CenterOfMass, at: KinematicState, desired: Array) -> Rows:
+    """The rows on all bodies, with Baumgarte's feedback in k."""
+    tree, share, axes = at.model.tree, 1.0 / at.model.mass, constraint.numbers
+    error, J = center_of_mass_error(constraint, at, of_dynamics=True)
+    bias, moving, blocks = np.zeros(len(axes)), 0.0, []
+    with stage("center of mass"):
+        for i, (node, motion, (R, _)) in enumerate(zip(tree.nodes, at.motions, at.poses, strict=True)):
+            m, h, d = node.inertia.mass, node.inertia.h, R[axes]
+            bias = bias + d @ node.inertia.force(motion.Gamma, motion.a)[:3]
+            moving = moving + m
+            if not _is_zero(m, h):
+                blocks.append(Block(i, share * np.concatenate([m * d, -d @ skew(h)], axis=1)))
+        # In the bias motion the base accelerates against gravity, and with it all that is not on the ground.
+        bias = share * (bias + moving * tree.gravity[axes])
+        k = desired - bias - feedback(constraint, J @ at.v, error)
+    nothing = Block(0, np.zeros((len(k), 6)))  # a robot that cannot move its centre of mass
+    return Rows(tuple(blocks) or (nothing,), k, against_world=True)
 
 
 def center_of_mass_error(constraint: CenterOfMass, at: KinematicState, of_dynamics: bool) -> tuple[Array, Array]:
-    """Position error and Jacobian."""
-    x = _center(constraint, at)
-    J = np.zeros((constraint.size, at.model.nv), dtype=np.result_type(at.q, *(E for _, E in x.on_joints)))
-    for i, E in x.on_joints:
-        J[:, at.model.tree.nodes[i].v] = E
-    return x.error, J
-
-
-def center_of_mass_rows(constraint: CenterOfMass, at: KinematicState, desired: Array) -> Rows:
-    """The rows on all bodies, with Baumgarte's feedback in k."""
-    tree, share = at.model.tree, 1.0 / at.model.mass
-    x = _center(constraint, at)
-    with stage("center of mass"):
-        # In the bias motion the base accelerates against gravity, and with it all that is not on the ground.
-        bias, moving = np.zeros(len(constraint.axes)), 0.0
-        for node, motion, d in zip(tree.nodes, at.motions, x.directions, strict=True):
-            bias = bias + d @ node.inertia.force(motion.Gamma, motion.a)[:3]
-            moving = moving + node.inertia.mass
-        bias = share * (bias + moving * tree.gravity[constraint.numbers])
-        rate = sum((E @ at.v[tree.nodes[i].v] for i, E in x.on_joints), np.zeros(constraint.size))
-        k = desired - bias - feedback(constraint, rate, x.error)
-        blocks = []
-        for i, node in enumerate(tree.nodes):
-            m, h = node.inertia.mass, node.inertia.h
-            if not _is_zero(m, h):
-                blocks.append(
-                    Block(i, share * np.concatenate([m * x.directions[i], -x.directions[i] @ skew(h)], axis=1))
-                )
-    nothing = Block(0, np.zeros((len(k), 6)))  # a robot that cannot move its centre of mass
-    return Rows(tuple(blocks) or (nothing,), k, against_world=True)
+    """Position error, zero where it was not said where it should be, and Jacobian."""
+    model, axes = at.model, constraint.numbers
+    if not model.bodies:
+        raise UnsupportedError(f"constraint {constraint.name!r}: model {model.name!r} has no bodies that could move")
+    position = center(model, at.poses)[axes]
+    error = np.zeros(len(axes)) if constraint.at is None else position - constraint.at
+    share, columns = 1.0 / model.mass, []
+    for (R, _), joint, m, h in zip(at.poses, at.joints, *_carried(model.tree, at.joints), strict=True):
+        velocities = [m * s[:3] + cross(s[3:], h) for s in joint.S.T]  # of all that it carries, times its mass
+        columns += [share * (R[axes] @ p) for p in velocities]
+    return error, np.stack(columns, axis=1)
 
 
 def _carried(tree: Tree, joints: list[Kinematics]) -> tuple[list[Scalar], list[Array]]:

@@ -1,20 +1,18 @@
-"""What loop closures are made of: primitive conditions between frame a and frame b, each with its exact derivatives.
+"""What loops are made of: primitive conditions between frame a and frame b, each with its exact derivatives.
 
 K acts on accelerations in excess of the bias motion; the rows' force acts on b, and its opposite on a.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.mechanics.bodies.relative_motion import Relative
-from sarrus.mechanics.constraints.rows import Block, Rows, feedback, merged, rotation_sines
-from sarrus.model.constraints import LoopConstraint
-from sarrus.model.model import WORLD
+from sarrus.mechanics.constraints.rows import rotation_sines
 from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
 from sarrus.spatial.rotations import cross, skew
 
 E = np.eye(3)
@@ -38,22 +36,6 @@ class Condition(NamedTuple):
 
 def joined(parts: list[Condition]) -> Condition:
     return Condition(*(np.concatenate(field) for field in zip(*parts, strict=True)))
-
-
-def rows_between(
-    constraint: LoopConstraint,
-    x: Relative,
-    c: Condition,
-    desired: Array,
-    gram: Callable[[Array], Array] | None = None,
-) -> Rows:
-    """The rows of a condition, with Baumgarte's feedback in k; gram: K^T K of a side by its point, where known."""
-    blocks = [
-        Block(side.node, K, None if gram is None else gram(side.p))
-        for side, K in ((x.a, c.K_a), (x.b, c.K_b))
-        if side.node != WORLD
-    ]
-    return Rows(merged(blocks), desired - c.bias - feedback(constraint, c.rate, c.error))
 
 
 def point_rows(p: Array) -> Array:
@@ -111,8 +93,17 @@ def screw(x: Relative, u: Array, t: Array, pitch: Scalar) -> Condition:
     )
 
 
-def across(u: Array) -> tuple[Array, Array]:
-    """Two unit vectors that make a right-handed basis with u."""
-    t = np.cross(u, E[int(np.argmin(np.abs(u)))])
-    t /= np.linalg.norm(t)
-    return t, np.cross(u, t)
+def distance(x: Relative, wanted: Scalar) -> Condition:
+    """The origins keep a distance: along the line between them, with the centripetal acceleration in the bias."""
+    d = x.offset
+    squared = d @ d
+    length = np.sqrt(vector(squared))[0]
+    # Two points that coincide have no direction between them: the row is then zero, not NaN.
+    inverse = choose(1e-24, squared, 1.0 / choose(1e-24, squared, length, 1.0), 0.0)
+    n, points = d * inverse, coincide(x)
+    along = n @ points.rate
+    centripetal = (points.rate @ points.rate - along * along) * inverse
+    K_a, K_b = n @ points.K_a, (n @ x.R) @ point_rows(x.b.p)
+    return Condition(
+        K_a[None], K_b[None], vector(length - wanted), vector(along), vector(n @ points.bias + centripetal)
+    )

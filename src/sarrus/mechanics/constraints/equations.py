@@ -13,11 +13,10 @@ import numpy as np
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.sweeps import Motion, outward_motion
 from sarrus.mechanics.constraints.center_of_mass_rows import center_of_mass_error, center_of_mass_rows
-from sarrus.mechanics.constraints.closure_rows import closure_error, closure_rows
 from sarrus.mechanics.constraints.coupling_rows import coupling_error, coupling_rows
-from sarrus.mechanics.constraints.distance_rows import distance_error, distance_rows
 from sarrus.mechanics.constraints.kinematic_state import KinematicState
 from sarrus.mechanics.constraints.link_rows import contact_rows, link_error, link_rows
+from sarrus.mechanics.constraints.loop_rows import loop_error, loop_rows
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkRows, LoopClosure
 from sarrus.model.model import Model
@@ -42,8 +41,8 @@ class Equations(NamedTuple):
 EQUATIONS: dict[type[Constraint], Equations] = {
     Contact: Equations(contact_rows, link_error),
     LinkRows: Equations(link_rows, link_error),
-    LoopClosure: Equations(closure_rows, closure_error),
-    Distance: Equations(distance_rows, distance_error),
+    LoopClosure: Equations(loop_rows, loop_error),
+    Distance: Equations(loop_rows, loop_error),
     Coupling: Equations(coupling_rows, coupling_error),
     CenterOfMass: Equations(center_of_mass_rows, center_of_mass_error),
 }
@@ -88,7 +87,8 @@ def position_errors(
     Rotations are measured by their angle, not its sine, which is also zero after half a turn.
     """
     at = KinematicState.of(model, joints, outward_motion(model.tree, joints), q, np.zeros(model.nv) if v is None else v)
-    parts = [_equations(c, "closure").error(c, at, of_dynamics) for c in model.spanning.active_constraints]
+    with stage("constraint rows"):
+        parts = [_equations(c, "closure").error(c, at, of_dynamics) for c in model.spanning.active_constraints]
     errors, jacobians = zip(*parts, strict=True) if parts else ((np.zeros(0),), (np.zeros((0, model.nv)),))
     return np.concatenate(errors), np.concatenate(jacobians)
 

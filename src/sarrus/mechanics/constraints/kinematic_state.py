@@ -11,7 +11,7 @@ from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
 from sarrus.mechanics.bodies.relative_motion import Relative, Side, path_to_root, relative
 from sarrus.mechanics.bodies.sweeps import Motion
-from sarrus.model.constraints import LoopConstraint
+from sarrus.model.constraints.loops import LoopConstraint
 from sarrus.model.model import WORLD, Model
 from sarrus.model.tree import Kinematics
 from sarrus.spatial.arrays import Array

@@ -20,6 +20,7 @@ from sarrus.spatial.arrays import Array
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
+from sarrus.spatial.sums import add_to
 
 
 def loop_jacobian(
@@ -31,15 +32,13 @@ def loop_jacobian(
     with stage("jacobian"):
         for r in rows:
             span = slice(len(supports), len(supports) + len(r.k))
-            moving = {v for b in r.blocks for i in path_to_root(tree, b.node) for v in _velocities(tree, i)}
+            moving = {v for b in r.blocks for i in path_to_root(tree, b.node) for v in range(tree.nv)[tree.nodes[i].v]}
             supports += [sorted(moving)] * len(r.k)
             for i, E in r.relation:
                 J[span, tree.nodes[i].v] = J[span, tree.nodes[i].v] + E
             root = loop_root(tree, r)
-            pending: dict[int, Array] = {}
+            pending: dict[int, Array] = {} if r.relation else {block.node: block.K for block in r.blocks}
             met = False
-            for block in () if r.relation else r.blocks:
-                pending[block.node] = pending.get(block.node, 0.0) + block.K
             while pending:
                 i = max(pending)
                 K = pending.pop(i)
@@ -52,7 +51,7 @@ def loop_jacobian(
                 J[span, tree.nodes[i].v] = K @ passages[i].S
                 parent = tree.nodes[i].parent
                 if parent >= 0:
-                    pending[parent] = pending.get(parent, 0.0) + rows_T(passages[i].X, K)
+                    add_to(pending, parent, rows_T(passages[i].X, K))
     return J, supports
 
 
@@ -69,7 +68,3 @@ def _of_rigid_motion(r: Rows, K: Array) -> Array:
     for n in range(0, K.shape[1], 6):
         angular[:, n : n + 3] = 0.0
     return angular
-
-
-def _velocities(tree: AbstractTree, i: int) -> range:
-    return range(tree.nodes[i].v.start, tree.nodes[i].v.stop)

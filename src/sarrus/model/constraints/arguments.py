@@ -9,17 +9,22 @@ import numpy as np
 from sarrus.errors import ModelError
 
 
+def finite_numbers(value: Any, size: int, what: str, meaning: str = "") -> np.ndarray:
+    """So many numbers; the error for others says what they mean."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise ModelError(f"{what} must be {size} finite numbers{meaning}, got {value!r}")
+    return array
+
+
 def checked_desired(k: Any, size: int, what: str) -> Any:
     """A desired acceleration: None, "input" or `size` finite numbers."""
     if k is None or (isinstance(k, str) and k == "input"):
         return k
-    try:
-        array = np.array(k, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f'constraint of {what}: k is {k!r}. Valid: None, {size} numbers, "input"') from None
-    if array.shape != (size,) or not np.isfinite(array).all():
-        raise ModelError(f"constraint of {what}: k must be {size} finite numbers, got {array.tolist()}")
-    return array
+    return finite_numbers(k, size, f"constraint of {what}: k", ', or None, or "input"')
 
 
 def checked_softness(R: Any, size: int, what: str) -> Any:

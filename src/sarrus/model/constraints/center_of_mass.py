@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from sarrus.errors import ModelError
-from sarrus.model.constraints.arguments import checked_desired, checked_time
+from sarrus.model.constraints.arguments import checked_desired, checked_time, finite_numbers
 from sarrus.model.constraints.constraint import Constraint, Kind
 
 
@@ -48,22 +46,9 @@ def center_of_mass_constraint(axes: str = "xyz", *, name: str | None = None, at:
     """
     if not isinstance(axes, str) or not axes or len(set(axes)) != len(axes) or not set(axes) <= set("xyz"):
         raise ModelError(f'centre of mass: the axes are {axes!r}. Valid: "x", "y", "z" or several, such as "xy", "xyz"')
-    what = "the centre of mass"
+    what, along = "the centre of mass", f", along {', '.join(axes)}"
     return CenterOfMass(
-        name or f"center_of_mass_{axes}", axes, desired=checked_desired(k, len(axes), what), at=_place(at, axes),
+        name or f"center_of_mass_{axes}", axes, desired=checked_desired(k, len(axes), what),
+        at=None if at is None else finite_numbers(at, len(axes), "centre of mass: `at`", along),
         stabilization=checked_time(stabilization, what),
     )  # fmt: skip
-
-
-def _place(at: Any, axes: str) -> Any:
-    if at is None:
-        return None
-    try:
-        place = np.array(at, dtype=float)
-    except (TypeError, ValueError):
-        place = np.full(1, np.nan)
-    if place.shape != (len(axes),) or not np.isfinite(place).all():
-        raise ModelError(
-            f"centre of mass: `at` must be {len(axes)} finite numbers, along {', '.join(axes)}, got {at!r}"
-        )
-    return place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -11,10 +12,11 @@ import numpy as np
 from sarrus.errors import ModelError, unknown_name
 from sarrus.model.constraints.arguments import checked_time
 from sarrus.model.constraints.constraint import FRAME, Constraint, Kind
+from sarrus.spatial.arrays import Array
 
 
 class Held(Enum):
-    """What a joint holds of frame b, seen from frame a, and by how many rows."""
+    """What is held of frame b, seen from frame a, and by how many rows."""
 
     POINT = "the origins coincide", 3
     LINE = "the origin stays on the axis", 2
@@ -23,6 +25,7 @@ class Held(Enum):
     DIRECTION = "the axes are parallel", 2
     RIGHT_ANGLE = "the second axis stays perpendicular to the axis", 1
     SCREW = "the advance along the axis is the pitch times the angle about it", 1
+    DISTANCE = "the origins stay as far apart", 1
 
     @property
     def rows(self) -> int:
@@ -50,15 +53,23 @@ class LoopConstraint(Constraint):
     frame_b: str = field(metadata=FRAME)
     kind = Kind.LOOP
 
+    @property
+    @abstractmethod
+    def holds(self) -> tuple[Held, ...]:
+        """In the order of the rows."""
+
+    @property
+    def size(self) -> int:
+        return sum(held.rows for held in self.holds)
+
 
 @dataclass(frozen=True, eq=False)
 class LoopClosure(LoopConstraint):
     """Two frames that a joint connects, which closes a loop of the tree: any joint type may be the cut joint.
 
-    joint          weld (6 rows), connect or spherical (3), revolute (5), universal (4), prismatic (5), cylindrical
-                   (4), planar (3), helical (5)
-    axis           of the joint, in frame_a and, when the loop is closed, in frame_b; default z. second_axis:
-                   universal joints', in frame_b
+    joint  one of `CLOSURES`
+    axis   of the joint, in frame_a and, when the loop is closed, in frame_b; default z. second_axis: a universal
+           joint's, in frame_b
 
     Forces act on frame_b (and their opposite on frame_a), in the axes of frame_a for weld and connect, else along the
     rows.
@@ -76,8 +87,13 @@ class LoopClosure(LoopConstraint):
         return CLOSURES[self.joint]
 
     @property
-    def size(self) -> int:
-        return sum(held.rows for held in self.holds)
+    def basis(self) -> Array:
+        """(3, 3): the axis, and two directions across it."""
+        u = np.array((0.0, 0.0, 1.0) if self.axis is None else self.axis, dtype=float)
+        u = u / np.linalg.norm(u)
+        t = np.cross(u, np.eye(3)[int(np.argmin(np.abs(u)))])
+        t = t / np.linalg.norm(t)
+        return np.stack([u, t, np.cross(u, t)])
 
     def in_words(self) -> tuple[str, str]:
         return f"loop closed by {self.joint}", f"{self.frame_a} - {self.frame_b}"
@@ -90,8 +106,8 @@ class Distance(LoopConstraint):
     length: float
 
     @property
-    def size(self) -> int:
-        return 1
+    def holds(self) -> tuple[Held, ...]:
+        return (Held.DISTANCE,)
 
     def in_words(self) -> tuple[str, str]:
         return "distance", f"{self.frame_a} - {self.frame_b}"
