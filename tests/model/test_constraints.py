@@ -30,7 +30,7 @@ ANSWERS = [  # kind, size, frames, joints, whether it holds velocities only
 ]
 WORDS = [
     ("contact 6D", "foot - world"),
-    ("link rows, 2", "hand - world"),
+    ("2 link rows", "hand - world"),
     ("loop closed by universal", "a - b"),
     ("distance", "a - b"),
     ("coupling", "+1 i -2 j = +1 x^1 +0.5 x^2, x = k"),
@@ -50,9 +50,7 @@ def test_every_type_is_among_these_and_has_equations():
 
 
 def test_a_type_without_equations_is_refused_in_words():
-    with pytest.raises(
-        UnsupportedError, match=r"view: constraint 'tendon' is a Tendon: not supported\. Valid: Contact"
-    ):
+    with pytest.raises(UnsupportedError, match=r"constraint 'tendon' is a Tendon: not supported\. Valid: Contact"):
         rows_at(None, [DECLARED[-1]], method="view")  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What every type of constraint asks of the bodies: one table, and those who read it.
+"""What every type of constraint asks of the bodies: one table, and the functions that read it.
 
 A new type is a class in `model/constraints`, a file here with its two functions, and a line in `EQUATIONS`.
 """
@@ -28,10 +28,9 @@ from sarrus.spatial.stages import stage
 class Equations(NamedTuple):
     """Of one type of constraint, at a state.
 
-    rows   (constraint, state, desired): the rows on nodes' accelerations; desired (m,): what they are to be
-    error  (constraint, state, of_dynamics): position error (m,) and Jacobian (m, nv); of_dynamics: whether that is the
-           rows' of the dynamics or, where they differ, the one of which J^T error is the gradient of half the squared
-           error
+    rows   (constraint, state, desired): rows on the accelerations of nodes, which are to be `desired` (m,)
+    error  (constraint, state, of_dynamics): position error (m,) and Jacobian J (m, nv). Where they differ, J is that of
+           the dynamics, or the one for which J^T error is the gradient of half the squared error
     """
 
     rows: Callable[[Any, KinematicState, Array], Rows]

@@ -67,7 +67,7 @@ class LinkRows(LinkConstraint):
         return self.K @ A
 
     def in_words(self) -> tuple[str, str]:
-        return f"link rows, {self.size}", f"{self.frame} - world"
+        return f"{self.size} link rows", f"{self.frame} - world"
 
 
 def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None, k: Any = None,

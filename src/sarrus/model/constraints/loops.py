@@ -25,7 +25,7 @@ class Held(Enum):
     DIRECTION = "the axes are parallel", 2
     RIGHT_ANGLE = "the second axis stays perpendicular to the axis", 1
     SCREW = "the advance along the axis is the pitch times the angle about it", 1
-    DISTANCE = "the origins stay as far apart", 1
+    DISTANCE = "the origins keep their distance", 1
 
     @property
     def rows(self) -> int:
