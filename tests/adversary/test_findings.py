@@ -270,9 +270,10 @@ def test_both_frames_on_one_body_hold_nothing(method, kind):
         np.testing.assert_allclose(result.qdd, sarrus.aba(plain, q, v, tau), rtol=1e-9)
 
 
-def test_both_frames_on_the_world_are_an_error_in_words():
+@pytest.mark.parametrize("constraint", [sarrus.connect("w1", "w2"), sarrus.contact("w1", 6)], ids=["loop", "contact"])
+def test_frames_that_are_all_on_the_world_are_an_error_in_words(constraint):
     model = two_links().add_frame("w1", "world").add_frame("w2", "world", position=(1, 0, 0)).build()
-    model = model.with_constraints(sarrus.connect("w1", "w2"))
+    model = model.with_constraints(constraint)
     for method in LOOPS:
         with pytest.raises(UnsupportedError, match="on the world"):
             sarrus.forward_dynamics(model, np.zeros(2), np.zeros(2), np.zeros(2), method=method)

@@ -146,7 +146,7 @@ def test_any_order_gives_the_same():
     tau = rng.normal(size=model.nv)
     qdd, _ = solve(kkt(model, q, v), tau)
     at = mechanism_at(model, q, v, tau)
-    rows = rows_of(at, np.zeros(model.n_input_rows), "test", loops=True)
+    rows = rows_of(at, np.zeros(model.n_input_rows), "test")
     for _ in range(10):
         order: list[int] = []
         left = set(range(model.nb))

@@ -94,7 +94,7 @@ def random_closed(rng):
         model = model.with_constraints(*closures, contact(names[4], 3))
         q, v = random_state(model, rng=rng)
         posed = rows_at_rest(model, q, "test")
-        J, _ = loop_jacobian(model, posed.tree, posed.passages, posed.rows, q.dtype)
+        J, _ = loop_jacobian(posed.tree, posed.passages, posed.rows, q.dtype)
         if np.linalg.cond(J) < 1e3:
             return model, q, v
 
@@ -240,7 +240,7 @@ def test_delassus_of_loops(two_arms):
     )
     q, _ = random_state(model, rng=7)
     posed = rows_at_rest(model, q, "test")
-    J, _ = loop_jacobian(model, posed.tree, posed.passages, posed.rows, q.dtype)
+    J, _ = loop_jacobian(posed.tree, posed.passages, posed.rows, q.dtype)
     expected = kkt(model, q, np.zeros(model.nv)).J
     start = 0
     for r in posed.rows:  # rows may differ by a rotation: what they span does not

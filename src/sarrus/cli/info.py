@@ -17,7 +17,6 @@ from sarrus.cli.tables import table
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD_NAME, Body
-from sarrus.model.constraints import CenterOfMass, Coupling, LinkConstraint, LoopClosure, Tendon
 from sarrus.model.model import Model
 from sarrus.registry.table import catalog
 
@@ -83,7 +82,7 @@ def show_model(console: Console, model: Model) -> None:
         )
     if model.constraints:
         rows = [
-            (c.name, _describe(c)[0] + ("" if c.active else " (inactive)"), _describe(c)[1], c.source)
+            (c.name, c.in_words()[0] + ("" if c.active else " (inactive)"), c.in_words()[1], c.source)
             for c in model.constraints
         ]
         console.print(table(("name", "kind", "between", "from"), rows, title="loops, couplings and tendons"))
@@ -135,24 +134,6 @@ def _span(s: slice) -> str:
     return f"{s.start}" if s.stop - s.start == 1 else f"{s.start}:{s.stop}"
 
 
-def _describe(constraint: Any) -> tuple[str, str]:
-    if isinstance(constraint, LoopClosure):
-        return f"loop closed by {constraint.joint}", f"{constraint.frame_a} - {constraint.frame_b}"
-    if isinstance(constraint, Coupling):
-        terms = " ".join(f"{ratio:+.4g} {name}" for name, ratio in constraint.ratios)
-        if constraint.driver is None:
-            return "coupling", f"{terms} = {constraint.polynomial[0]:.4g}"
-        polynomial = " ".join(f"{c:+.4g} x^{k}" for k, c in enumerate(constraint.polynomial) if c)
-        return "coupling", f"{terms} = {polynomial or '0'}, x = {constraint.driver}"
-    if isinstance(constraint, Tendon):
-        return "tendon", " ".join(f"{ratio:+.4g} {name}" for name, ratio in constraint.coefficients)
-    if isinstance(constraint, CenterOfMass):
-        return f"centre of mass, {constraint.size} rows", f"along {', '.join(constraint.axes)}"
-    if isinstance(constraint, LinkConstraint):
-        return f"{type(constraint).__name__.lower()}, {constraint.size} rows", f"{constraint.frame} - world"
-    return type(constraint).__name__.lower(), f"{constraint.frame_a} - {constraint.frame_b}"
-
-
 def _count_table(model: Model, counts: dict[str, Any]) -> Table:
     kinds = ("add", "mul", "div", "trig")
     rows = [
@@ -170,7 +151,7 @@ def _as_dict(model: Model, counts: dict[str, Any], refused: dict[str, str]) -> d
         for body in model.bodies
     ]  # fmt: skip
     constraints = [
-        _fields(c, "name", "active", "source") | dict(zip(("kind", "between"), _describe(c), strict=True))
+        _fields(c, "name", "active", "source") | dict(zip(("kind", "between"), c.in_words(), strict=True))
         for c in model.constraints
     ]
     actuators = [

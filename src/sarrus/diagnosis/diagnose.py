@@ -15,9 +15,9 @@ from sarrus.diagnosis.rank import gap, groups, independent_rows, largest, rank_o
 from sarrus.diagnosis.report import ASSEMBLED, ConstraintDiagnosis, Diagnosis
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
-from sarrus.mechanics.constraints.all_rows import all_rows
+from sarrus.mechanics.constraints.equations import constraint_rows
 from sarrus.model.bodies import WORLD, WORLD_NAME
-from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.model import Model
 from sarrus.model.state import (
     as_state_array,
@@ -70,7 +70,7 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
         outside_limits=tuple(np.array(model.joint_names)[outside_limits(model, here)].tolist()),
         constraints=tuple(
             ConstraintDiagnosis(
-                c.name, _kind(c), _between(model, c), c.size, rank_of(singular_values(unit[s])),
+                c.name, c.in_words()[0], _between(model, c), c.size, rank_of(singular_values(unit[s])),
                 int(np.sum(~kept[s])), largest(at_given[s]), largest(conflict[s]),
             )
             for c, s in zip(model.active_constraints, spans, strict=True)
@@ -140,34 +140,18 @@ def _conflict(model: Model, q: Array, v: Any, k: Any, J: Array, rank: int) -> Ar
     speed = np.zeros(model.nv) if v is None else as_state_array("v", v, model.nv)
     inputs = np.zeros(model.n_input_rows) if k is None else as_state_array("k", k, model.n_input_rows)
     joints = joint_kinematics(tree_of(model), q, speed)
-    rows = all_rows(model, joints, outward_motion(tree_of(model), joints), q, speed, inputs, "diagnose")
+    rows = constraint_rows(model, joints, outward_motion(tree_of(model), joints), q, speed, inputs, "diagnose")
     demanded = np.concatenate([r.declared_residual(r.k) for r in rows]).astype(float)
     range_ = np.linalg.svd(J, full_matrices=False)[0][:, :rank]
     left = demanded - range_ @ (range_.T @ demanded)
     return np.where(np.abs(left) > _CONFLICT * (1.0 + largest(demanded)), np.abs(left), 0.0)
 
 
-def _kind(constraint: Constraint) -> str:
-    if isinstance(constraint, LoopClosure):
-        return constraint.joint
-    if isinstance(constraint, Contact):
-        return f"contact {constraint.dim}D"
-    if isinstance(constraint, CenterOfMass):
-        return f"centre of mass, {constraint.axes}"
-    return "coupling" if isinstance(constraint, Coupling) else type(constraint).__name__.lower()
-
-
 def _between(model: Model, constraint: Constraint) -> str:
     """The bodies (or joints) that a constraint holds."""
-    if isinstance(constraint, Coupling):
-        joints = [*(name for name, _ in constraint.ratios), *([constraint.driver] if constraint.driver else [])]
-        return ", ".join(dict.fromkeys(joints))
-    if isinstance(constraint, CenterOfMass):
-        return "all bodies"
-    names: tuple[str, ...] = ()
-    if isinstance(constraint, LinkConstraint):
-        names = (constraint.frame, WORLD_NAME)
-    elif isinstance(constraint, (LoopClosure, Distance)):
-        names = (constraint.frame_a, constraint.frame_b)
-    bodies = [model.frame(name).body for name in names]
-    return " - ".join(WORLD_NAME if i == WORLD else model.bodies[i].name for i in bodies)
+    if constraint.joints:
+        return ", ".join(dict.fromkeys(constraint.joints))
+    bodies = [model.frame(name).body for name in constraint.frames]
+    if constraint.kind is Kind.LINK:
+        bodies.append(WORLD)
+    return " - ".join(WORLD_NAME if i == WORLD else model.bodies[i].name for i in bodies) or "all bodies"

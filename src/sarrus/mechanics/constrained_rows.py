@@ -6,22 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sarrus.mechanics.constraints.all_rows import all_rows
-from sarrus.mechanics.constraints.link_rows import constraint_rows, row_matrices
+from sarrus.mechanics.constraints.equations import constraint_rows
+from sarrus.mechanics.constraints.link_rows import row_matrices
 from sarrus.mechanics.constraints.rows import Block, Rows
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.spatial.arrays import Array
 
 
-def rows_of(at: Mechanism, k: Array | None, method: str, loops: bool = False, declared: bool = False) -> list[Rows]:
-    """Of all active constraints, in order; with `loops`, of every type, else only of links against the world.
+def rows_of(at: Mechanism, k: Array | None, method: str, declared: bool = False) -> list[Rows]:
+    """Of all active constraints, in order of declaration.
 
-    declared: rows as they were declared, which costs more; least squares of rows in conflict are then those
+    declared: rows of links as they were declared, which costs more; least squares of rows in conflict are then those
     """
-    if loops:
-        rows = all_rows(at.model, at.joints, at.bias, at.q, at.v, k, method)
-    else:
-        rows = constraint_rows(at.model, at.joints, at.bias, k, method)
+    rows = constraint_rows(at.model, at.joints, at.bias, at.q, at.v, k, method)
     if at.embedded is not None:
         rows = at.embedded.rows(rows)
     elif declared:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.model.bodies import WORLD
-from sarrus.model.clusters import bodies_of
-from sarrus.model.constraints import Distance, LoopClosure
+from sarrus.model.clusters import bodies_of, held_bodies
 from sarrus.model.embedding import Cluster
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
@@ -101,8 +100,7 @@ def unseen_rotors(model: Model) -> list[int]:
     Their angle makes no difference to anything.
     """
     tree, clusters = tree_of(model), cluster_tree_of(model)
-    loops = [c for c in model.constraints if isinstance(c, (LoopClosure, Distance)) and c.active]
-    used = set(tree.parents) | {b for c in loops for b in bodies_of(model, c)}
+    used = set(tree.parents) | {b for c in model.constraints if c.active for b in held_bodies(model, c)}
     used |= {b for node in clusters.nodes for b in node.ports}
     return [i for i, node in enumerate(tree.nodes) if i not in used and _is_round(node)]
 

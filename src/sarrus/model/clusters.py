@@ -11,27 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sarrus.errors import UnsupportedError
-from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LoopClosure
+from sarrus.model.constraints import Constraint
 from sarrus.model.embedding import Cluster
 from sarrus.model.model import Model
 from sarrus.model.tree import Tree, tree_of
 
 
 def bodies_of(model: Model, constraint: Constraint) -> Iterable[int]:
-    """The bodies that a constraint's rows act on."""
-    if isinstance(constraint, LinkConstraint):
-        return [model.frame(constraint.frame).body]
-    if isinstance(constraint, (LoopClosure, Distance)):
-        return [model.frame(name).body for name in (constraint.frame_a, constraint.frame_b)]
-    if isinstance(constraint, Coupling):
-        joints = _coupled(model, constraint)
-        return [*joints, *(model.bodies[i].parent for i in joints)]
-    return range(model.nb)
+    """The bodies that a constraint's rows act on: where it names none, as for the centre of mass, all."""
+    joints = _coupled(model, constraint)
+    return [*joints, *(model.bodies[i].parent for i in joints), *held_bodies(model, constraint)] or range(model.nb)
 
 
-def _coupled(model: Model, constraint: Coupling) -> list[int]:
-    driver = [] if constraint.driver is None else [constraint.driver]
-    return [model.joint_index(name) for name in (*(name for name, _ in constraint.ratios), *driver)]
+def _coupled(model: Model, constraint: Constraint) -> list[int]:
+    return [model.joint_index(name) for name in constraint.joints]
+
+
+def held_bodies(model: Model, constraint: Constraint) -> list[int]:
+    return [model.frame(name).body for name in constraint.frames]
 
 
 Group = tuple[set[int], list[str]]  # bodies, and the constraints that make them move as one
@@ -42,19 +39,15 @@ def find_clusters(model: Model, constraints: Sequence[Constraint]) -> list[Clust
     tree = tree_of(model)
     groups: list[Group] = []
     for constraint in constraints:
-        if isinstance(constraint, Coupling):
-            ends = _coupled(model, constraint)
-            meet = tree.common_ancestor(tree.parents[i] for i in ends)
-        elif isinstance(constraint, (LoopClosure, Distance)):
-            ends = bodies_of(model, constraint)
-            meet = tree.common_ancestor(ends)
-        else:
+        if not constraint.kind.embeddable:
             raise UnsupportedError(
                 f"constraint {constraint.name!r} is a {type(constraint).__name__}, which holds a body against the "
                 f"world and makes no cluster: leave it to a method for constraints (lcaba, pv, ...). Valid: loop "
                 f"closures, distances, couplings"
             )
-        _join(groups, tree.support(ends) - tree.support([meet]), [constraint.name])
+        joints, held = _coupled(model, constraint), held_bodies(model, constraint)
+        meet = tree.common_ancestor([*(tree.parents[i] for i in joints), *held])
+        _join(groups, tree.support([*joints, *held]) - tree.support([meet]), [constraint.name])
     while _grow(tree, groups):
         pass
     order = [constraint.name for constraint in constraints]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,11 @@ import numpy as np
 from sarrus.errors import ModelError, NameClashError
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, Placement
-from sarrus.model.constraints import CenterOfMass, Constraint
+from sarrus.model.constraints import Kind
 from sarrus.model.embedding import Embedding
 from sarrus.model.model import Model
 from sarrus.model.state import neutral
 from sarrus.spatial.arrays import Array
-
-_NAMES = ("name", "frame", "frame_a", "frame_b", "driver")  # fields of constraints that hold one name
-_LISTS = ("ratios", "references", "coefficients")  # ... and those that hold (name, number) pairs
 
 
 def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
@@ -53,7 +50,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
     if clashes:
         raise NameClashError(f"both robots have {', '.join(sorted(map(repr, clashes)))}: give `attach` a prefix")
     for constraint in (*model.constraints, *other.constraints):
-        if isinstance(constraint, CenterOfMass):
+        if constraint.kind is Kind.CENTER_OF_MASS:
             raise ModelError(
                 f"attach: constraint {constraint.name!r} is of the centre of mass of one robot; joined they have "
                 f"another. Declare it afterwards"
@@ -63,7 +60,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         name=f"{model.name}_{prefix}{other.name}",
         bodies=(*model.bodies, *bodies),
         frames=(*model.frames, *frames),
-        constraints=(*model.constraints, *(_renamed(c, named) for c in other.constraints)),
+        constraints=(*model.constraints, *(c.renamed(named) for c in other.constraints)),
         import_report=_joined_report(model, other),
         lost_physics=(*model.lost_physics, *other.lost_physics),
         home=_joined_home(model, other),
@@ -85,17 +82,6 @@ def _joined_embedding(model: Model, other: Model) -> Embedding | None:
         return None
     rest = neutral(other) if other.home is None else other.home
     return replace(model.embedding, samples=tuple(np.concatenate([q, rest]) for q in model.embedding.samples))
-
-
-def _renamed(constraint: Constraint, named: Any) -> Constraint:
-    changes: dict[str, Any] = {}
-    for field in fields(constraint):
-        value = getattr(constraint, field.name)
-        if field.name in _NAMES and value is not None:
-            changes[field.name] = named(value)
-        elif field.name in _LISTS:
-            changes[field.name] = tuple((named(name), number) for name, number in value or ())
-    return replace(constraint, **changes)
 
 
 def _renamed_actuator(actuator: Actuator, named: Any) -> Actuator:

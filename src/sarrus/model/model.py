@@ -18,7 +18,7 @@ import numpy as np
 from sarrus.errors import ModelError, NameClashError, unknown_name
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import Body, Frame, freeze
-from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LoopClosure, Tendon
+from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.embedding import Embedding
 from sarrus.model.fields import as_gravity
 from sarrus.model.layout import StateLayout, spans
@@ -155,7 +155,7 @@ class Model:
     def active_constraints(self) -> tuple[Constraint, ...]:
         """Those that are to be solved for, in order of declaration: without those that are embedded."""
         embedded = self.embedding.constraints if self.embedding is not None else frozenset()
-        return tuple(c for c in self.constraints if c.active and not isinstance(c, Tendon) and c.name not in embedded)
+        return tuple(c for c in self.constraints if c.active and c.kind is not Kind.TENDON and c.name not in embedded)
 
     @cached_property
     def spanning(self) -> Model:
@@ -198,19 +198,13 @@ def check_constraint_names(model: Model) -> None:
             raise NameClashError(f"two constraints are called {constraint.name!r}")
         seen.add(constraint.name)
     for constraint in model.constraints:
-        if isinstance(constraint, (LoopClosure, Distance, LinkConstraint)):
-            single = isinstance(constraint, LinkConstraint)
-            for name in (constraint.frame,) if single else (constraint.frame_a, constraint.frame_b):
-                if name not in model._frame_index:
-                    raise unknown_name(f"frame of constraint {constraint.name!r}:", name, model.frame_names)
-        elif isinstance(constraint, (Coupling, Tendon)):
-            terms = constraint.ratios if isinstance(constraint, Coupling) else constraint.coefficients
-            names = [name for name, _ in terms]
-            if isinstance(constraint, Coupling) and constraint.driver is not None:
-                names.append(constraint.driver)
+        for what, names, known in (
+            ("frame", constraint.frames, model._frame_index),
+            ("joint", constraint.joints, model._joint_index),
+        ):
             for name in names:
-                if name not in model._joint_index:
-                    raise unknown_name(f"joint of constraint {constraint.name!r}:", name, model.joint_names)
+                if name not in known:
+                    raise unknown_name(f"{what} of constraint {constraint.name!r}:", name, known)
 
 
 def check_actuators(model: Model) -> None:

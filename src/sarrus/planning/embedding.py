@@ -24,7 +24,7 @@ from sarrus.errors import ModelError, RankWarning, StateError, UnsupportedError,
 from sarrus.mechanics.clusters.rows import rows_of_cluster
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.clusters import find_clusters
-from sarrus.model.constraints import Coupling, Distance, LoopClosure
+from sarrus.model.constraints import Constraint, Coupling, of_type
 from sarrus.model.embedding import Cluster, Embedding, with_coordinates
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, integrate, neutral, random_state
@@ -77,8 +77,8 @@ def embed(
     return replace(model, embedding=Embedding(divided, tuple(samples)))
 
 
-def _chosen(model: Model, names: Sequence[str] | None) -> list[LoopClosure | Distance | Coupling]:
-    valid = {c.name: c for c in model.active_constraints if isinstance(c, (LoopClosure, Distance, Coupling))}
+def _chosen(model: Model, names: Sequence[str] | None) -> list[Constraint]:
+    valid = {c.name: c for c in model.active_constraints if c.kind.embeddable}
     if names is None:
         if not valid:
             raise UnsupportedError(f"model {model.name!r} has no loop closures, distances or couplings to embed")
@@ -172,7 +172,7 @@ def _divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[in
 def _is_constant(model: Model, names: set[str]) -> bool:
     """Whether K is the same everywhere: gears, belts and bevel differentials."""
     chosen = [c for c in model.constraints if c.name in names]
-    return all(isinstance(c, Coupling) and not any(c.polynomial[2:]) for c in chosen)
+    return len(chosen) == sum(c.is_linear for c in of_type(chosen, Coupling))
 
 
 def _without_rounding(K: Array, extent: float) -> Array:
@@ -182,9 +182,9 @@ def _without_rounding(K: Array, extent: float) -> Array:
 
 def _extent(model: Model, cluster: Cluster) -> float:
     """The largest offset of its bodies and loops, metres: rows are made of such lengths, which may cancel."""
-    loops = [c for c in model.constraints if c.name in cluster.constraints and not isinstance(c, Coupling)]
-    frames = [model.frame(name) for c in loops for name in (c.frame_a, c.frame_b)]  # type: ignore[attr-defined]
-    offsets = [model.bodies[i].placement.p for i in cluster.bodies] if loops else []
+    mine = [c for c in model.constraints if c.name in cluster.constraints]
+    frames = [model.frame(name) for c in mine for name in c.frames]
+    offsets = [model.bodies[i].placement.p for i in cluster.bodies] if frames else []
     return max((float(np.linalg.norm(p)) for p in [*offsets, *(f.placement.p for f in frames)]), default=0.0)
 
 
@@ -200,7 +200,7 @@ def _without_faint_rows(
     for constraint in (c for c in model.constraints if c.name in cluster.constraints):
         mine = slice(start, start + constraint.size)
         start += constraint.size
-        least = 0.0 if isinstance(constraint, Coupling) else 1e-3 * min(extent, 1.0)
+        least = 1e-3 * min(extent, 1.0) if constraint.frames else 0.0
         usual[mine] = max(longest[mine].max(initial=0.0), least)
     faint = longest <= tolerance * usual
     _warn_of(cluster, longest[faint] / np.where(usual[faint] > 0.0, usual[faint], 1.0), tolerance)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.algorithms.position.closure import closure
 from sarrus.algorithms.position.project import ProjectResult
-from sarrus.model.constraints import CenterOfMass, Constraint, Contact, LinkConstraint
+from sarrus.model.constraints import Constraint
 from sarrus.model.model import Model
 from sarrus.simulation.batch_evaluation import BatchEvaluator, evaluate
 from sarrus.spatial.arrays import Array
@@ -49,9 +49,7 @@ def most_violated_constraint(model: Model, q: Array) -> str:
 
 def holds_position(constraint: Constraint) -> bool:
     """Whether a constraint holds positions, not only velocities."""
-    if isinstance(constraint, LinkConstraint):
-        return isinstance(constraint, Contact) and constraint.at is not None
-    return not isinstance(constraint, CenterOfMass) or constraint.at is not None
+    return not constraint.velocity_only
 
 
 def with_position_constraints(model: Model) -> Model:

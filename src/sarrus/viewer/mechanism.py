@@ -12,8 +12,8 @@ from sarrus.codegen.runtime.compile import compile
 from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.mechanics.bodies.frames import world_poses
 from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
-from sarrus.mechanics.constraints.all_rows import all_rows
-from sarrus.model.constraints import Constraint, Distance, LinkConstraint, LoopClosure
+from sarrus.mechanics.constraints.equations import constraint_rows
+from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.model import Model
 from sarrus.model.state import integrate
 from sarrus.model.tree import tree_of
@@ -50,7 +50,7 @@ class Mechanism:
             raise UnsupportedError("view: the model has symbols in it; give them numbers first")
         self.model = model = model.spanning  # what is embedded is drawn as well
         self.rows = dict(zip(model.active_constraints, model.row_spans, strict=True))
-        self.pairs = [Pair(c, s, *frames) for c, s in self.rows.items() if (frames := _frames(c)) is not None]
+        self.pairs = [Pair(c, s, c.frames[0], c.frames[-1]) for c, s in self.rows.items() if c.frames]
         names = [*model.body_names, *(p.frame_a for p in self.pairs), *(p.frame_b for p in self.pairs)]
         self._poses = compile(model, "forward_kinematics", frames=tuple(names)) if names else None
 
@@ -91,7 +91,7 @@ class Mechanism:
         joints = joint_kinematics(tree_of(model), q, zero)
         try:
             inputs = np.zeros(model.n_input_rows)
-            rows = all_rows(model, joints, outward_motion(tree_of(model), joints), q, zero, inputs, "view")
+            rows = constraint_rows(model, joints, outward_motion(tree_of(model), joints), q, zero, inputs, "view")
         except SarrusError:
             return np.zeros((len(self.pairs), 3))
         poses = world_poses(tree_of(model), joints)
@@ -127,7 +127,7 @@ class Mechanism:
         """
         if not self.rows:
             return q, True
-        kinds = [np.full(s.stop - s.start, not isinstance(c, LinkConstraint)) for c, s in self.rows.items()]
+        kinds = [np.full(s.stop - s.start, c.kind is not Kind.LINK) for c, s in self.rows.items()]
         loops = np.concatenate(kinds)  # contacts do not pull
         free = np.ones(self.model.nv, bool)
         if held is not None:
@@ -146,11 +146,3 @@ class Mechanism:
         """The element of v that moves element k of q, of joints without quaternions."""
         layout = self.model.layout
         return next(v.start + k - s.start for s, v in zip(layout.q, layout.v, strict=True) if s.start <= k < s.stop)
-
-
-def _frames(constraint: Constraint) -> tuple[str, str] | None:
-    if isinstance(constraint, (LoopClosure, Distance)):
-        return constraint.frame_a, constraint.frame_b
-    if isinstance(constraint, LinkConstraint):
-        return constraint.frame, constraint.frame
-    return None

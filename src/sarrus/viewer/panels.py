@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sarrus.model.constraints import Coupling, LinkConstraint
+from sarrus.model.constraints import Kind
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.viewer.recording import Recording
 
 SPEEDS = ("0.05", "0.1", "0.25", "0.5", "1", "2", "5", "10")
+_HELD = {
+    Kind.LOOP: ("loop", "loops"),
+    Kind.COUPLING: ("coupling", "couplings"),
+    Kind.LINK: ("contact", "contacts"),
+    Kind.CENTER_OF_MASS: ("held centre of mass", "held centres of mass"),
+}
 _ANGLE, _LENGTH = np.pi, 1.0  # range of a slider where a joint has no limits
 
 
 def facts(model: Model, mobility: int | None, notes: list[str]) -> str:
     """The model in a few lines of Markdown."""
-    contacts, couplings = (
-        sum(isinstance(c, kind) for c in model.active_constraints) for kind in (LinkConstraint, Coupling)
-    )
-    loops = len(model.active_constraints) - contacts - couplings
+    counts = Counter(c.kind for c in model.active_constraints)
     lines = [
         f"### {model.name}",
         f"{_counted(model.nb, 'body', 'bodies')}, {model.nv} dof, {float(model.mass):.4g} kg",
     ]
-    held = [
-        _counted(loops, "loop", "loops") if loops else "",
-        _counted(couplings, "coupling", "couplings") if couplings else "",
-        _counted(contacts, "contact", "contacts") if contacts else "",
-        f"mobility {mobility}" if mobility is not None and model.active_constraints else "",
-    ]
-    if any(held):
-        lines.append(", ".join(x for x in held if x))
+    held = [_counted(counts[kind], *words) for kind, words in _HELD.items() if counts[kind]]
+    if mobility is not None and counts:
+        held.append(f"mobility {mobility}")
+    if held:
+        lines.append(", ".join(held))
     return "  \n".join(lines + [f"*{note}*" for note in notes])
 
 

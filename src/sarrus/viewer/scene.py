@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.model.bodies import WORLD
-from sarrus.model.constraints import Constraint, Coupling, LinkConstraint
+from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.visuals import Mesh, Visual
 from sarrus.spatial.arrays import Array
 from sarrus.viewer.mechanism import CLOSED, Mechanism, Poses
@@ -126,7 +126,7 @@ class Scene:
         """A disc at every frame that is held against the world."""
         found = {}
         for k, pair in enumerate(self.mechanism.pairs):
-            if isinstance(pair.constraint, LinkConstraint):
+            if pair.constraint.kind is Kind.LINK:
                 found[k] = self.scene.add_icosphere(
                     f"/contacts/{k}", radius=0.06 * self.size, color=_CONTACT, opacity=0.8, subdivisions=2
                 )
@@ -194,7 +194,7 @@ class Scene:
 
 def in_words(constraint: Constraint, error: float, apart: float | None = None) -> str:
     """How far open; `apart`: the distance between its frames."""
-    if isinstance(constraint, Coupling):
+    if constraint.joints:
         return f"off by {error:.3g}"
     if apart is not None and apart < CLOSED:
         return f"turned by {np.degrees(error):.3g} degrees"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from sarrus.model.bodies import Body, Placement
-from sarrus.model.constraints import Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import Model
 from sarrus.model.visuals import Box, Capsule, Cylinder, Shape, Sphere, Visual, rotation_to
 from sarrus.spatial.arrays import Array
@@ -61,7 +60,7 @@ def _body(model: Model, i: int, size: float) -> Iterator[Visual]:
 
 def _ends(model: Model, i: int) -> list[Array]:
     """Where a body carries others or is held by constraints, other than at its own joint, and without doubles."""
-    frames = [model.frame(name) for name in _held_frames(model)]
+    frames = [model.frame(name) for constraint in model.constraints for name in constraint.frames]
     points = [body.placement.p for body in model.bodies if body.parent == i]
     points += [frame.placement.p for frame in frames if frame.body == i]
     kept: list[Array] = []
@@ -69,15 +68,6 @@ def _ends(model: Model, i: int) -> list[Array]:
         if all(np.linalg.norm(point - other) > _SMALLEST for other in [np.zeros(3), *kept]):
             kept.append(point)
     return kept
-
-
-def _held_frames(model: Model) -> Iterator[str]:
-    for constraint in model.constraints:
-        if isinstance(constraint, (LoopClosure, Distance)):
-            yield constraint.frame_a
-            yield constraint.frame_b
-        elif isinstance(constraint, LinkConstraint):
-            yield constraint.frame
 
 
 def _center(body: Body) -> Array:

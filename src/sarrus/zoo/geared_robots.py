@@ -13,7 +13,7 @@ import numpy as np
 
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.constraints import Coupling, contact, coupling
+from sarrus.model.constraints import Coupling, contact, coupling, of_type
 from sarrus.model.model import Model
 from sarrus.model.state import neutral
 from sarrus.spatial.arrays import Array
@@ -103,8 +103,7 @@ def _with_home(model: Model, angles: Mapping[str, float]) -> Model:
     at = {name: model.layout.q[model.joint_index(name)].start for name in model.joint_names}
     for body, angle in angles.items():
         home[at[f"{body}_joint"]] = angle
-    for gear in model.constraints:
-        if isinstance(gear, Coupling):
-            (rotor, one), *driven = gear.ratios
-            home[at[rotor]] = -sum(ratio * home[at[joint]] for joint, ratio in driven) / one
+    for gear in of_type(model.constraints, Coupling):
+        (rotor, one), *driven = gear.ratios
+        home[at[rotor]] = -sum(ratio * home[at[joint]] for joint, ratio in driven) / one
     return replace(model, home=home)

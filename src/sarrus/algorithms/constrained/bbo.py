@@ -44,7 +44,7 @@ def bbo(
     fallback: the method for states that this one cannot do; None: the status tells
     """
     at = mechanism(model, q, v, tau, external_forces)
-    rows, nodes = rows_of(at, k, "bbo", loops=True), range(len(at.nodes))
+    rows, nodes = rows_of(at, k, "bbo"), range(len(at.nodes))
     typical = typical_mobilities(model)
     none = np.zeros(sum(len(r.k) for r in rows), dtype=np.result_type(q, tau))
 

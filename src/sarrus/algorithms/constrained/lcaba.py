@@ -62,7 +62,7 @@ def lcaba(
                     count as dependent, and are met in the sense of least squares
     """
     at = mechanism(model, q, v, tau, external_forces)
-    rows = rows_of(at, k, "lcaba", loops=True, declared=mu is not None)
+    rows = rows_of(at, k, "lcaba", declared=mu is not None)
     order = minimum_degree(at.tree, [nodes_of(r) for r in rows])
     return augmented_lagrangian(at, rows, order, forces0, mu, tolerance, max_iterations, rank_tolerance)
 

@@ -53,7 +53,7 @@ def prox_bbo(
     once, at the end. For the arguments see `lcaba`.
     """
     at = mechanism(model, q, v, tau, external_forces)
-    rows = rows_of(at, k, "prox_bbo", loops=True, declared=mu is not None)
+    rows = rows_of(at, k, "prox_bbo", declared=mu is not None)
     penalty, lam0 = penalties(model, mu, dual=True), warm_start(rows, forces0)
     weights, desired = penalty.mu, joined([r.k for r in rows])
     dtype = np.result_type(q, tau)

@@ -55,7 +55,7 @@ def prox_ltl(
     solve with the latter (eq. 13). For the arguments see `lcaba`.
     """
     at = mechanism(model, q, v, tau, external_forces)
-    rows = rows_of(at, k, "prox_ltl", loops=True, declared=mu is not None)
+    rows = rows_of(at, k, "prox_ltl", declared=mu is not None)
     factor = ltdl(at.nodes, composite_bodies(at.nodes))
     z = solve_transposed(factor, free_forces(at))  # L^-T (tau - c)
     penalty, lam0 = penalties(model, mu, dual=True), warm_start(rows, forces0)

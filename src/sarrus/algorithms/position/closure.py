@@ -7,12 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies.motion import joint_kinematics
-from sarrus.mechanics.bodies.relative_motion import Relative
-from sarrus.mechanics.constraints.closure_rows import closure_condition
-from sarrus.mechanics.constraints.conditions import Condition
-from sarrus.mechanics.constraints.gap import Measure, gap_condition, link_gap
-from sarrus.mechanics.constraints.position_rows import position_rows
-from sarrus.model.constraints import LoopClosure
+from sarrus.mechanics.constraints.equations import position_errors
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.registry.features import Feature
@@ -30,7 +25,7 @@ class ClosureResult(NamedTuple):
     velocity  jacobian @ v: the derivative of `position` where that is zero
     jacobian  that of the dynamics: M qdd + c = tau + jacobian^T forces, also where loops are open. Where two points
               should coincide and do not, its rows are the difference of their velocities (a motion of both links as one
-              body turns the gap)
+              body turns the way from one to the other)
     """
 
     position: Array  # (m,)
@@ -47,10 +42,5 @@ class ClosureResult(NamedTuple):
 def closure(model: Model, q: Array, v: Array | None = None) -> ClosureResult:
     """Position error, velocity and Jacobian of every constraint: loops, couplings, distances, links, centre of mass."""
     joints = joint_kinematics(tree_of(model), q, v)
-    position, J = position_rows(model, joints, q, v, Measure(_with_angles, link_gap, as_one=True))
+    position, J = position_errors(model, joints, q, v, of_dynamics=True)
     return ClosureResult(position, np.zeros(len(J)) if v is None else J @ v, J)
-
-
-def _with_angles(closure: LoopClosure, x: Relative) -> Condition:
-    """The rows of the dynamics, which measure rotations by their sine, and errors by angles."""
-    return closure_condition(closure, x)._replace(error=gap_condition(closure, x).error)

@@ -15,6 +15,7 @@ import numpy as np
 from sarrus.mechanics.bodies.frames import spatial_velocities
 from sarrus.mechanics.bodies.motion import outward_motion
 from sarrus.mechanics.clusters.rows import cluster_rows, velocities_of
+from sarrus.mechanics.constraints.kinematic_state import AT_REST, KinematicState
 from sarrus.model.bodies import WORLD
 from sarrus.model.embedding import Cluster
 from sarrus.model.model import Model
@@ -45,11 +46,8 @@ def cluster_motions(model: Model, joints: list[Kinematics], q: Array, v: Array) 
     tree = _detached(tree_of(model), clusters)
     with stage("clusters"):
         motions = outward_motion(tree, joints, gravity=False)
-        moving = spatial_velocities(tree, joints)
-        return [
-            _motion(model, cluster, *cluster_rows(model, cluster, joints, motions, moving, q, v))
-            for cluster in clusters
-        ]
+        at = KinematicState(model, joints, motions, spatial_velocities(tree, joints), AT_REST, q, v)
+        return [_motion(model, cluster, *cluster_rows(cluster, at)) for cluster in clusters]
 
 
 def _detached(tree: Tree, clusters: tuple[Cluster, ...]) -> Tree:

@@ -12,14 +12,16 @@ from sarrus.errors import UnsupportedError, unknown_name
 from sarrus.mechanics.bodies.frames import frame_in_node
 from sarrus.mechanics.bodies.relative_motion import Side, relative
 from sarrus.mechanics.clusters.embedded import Embedded
-from sarrus.mechanics.clusters.rows import AT_REST, rows_on_velocities
-from sarrus.mechanics.constraints.rows import Block, Rows, motion_matrix
+from sarrus.mechanics.clusters.rows import rows_on_velocities
+from sarrus.mechanics.constraints.kinematic_state import AT_REST
+from sarrus.mechanics.constraints.rows import Block, Rows, merged
 from sarrus.model.bodies import WORLD
-from sarrus.model.constraints import LoopClosure
+from sarrus.model.constraints import LoopClosure, of_type
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
+from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
 
 _TURNS, _SLIDES = ("revolute", "cylindrical", "helical"), ("prismatic",)
@@ -57,10 +59,8 @@ def _rate(model: Model, embedded: Embedded, name: str) -> tuple[int, Array]:
         motion = embedded.motions.get(node)
         return node, np.ones(1) if motion is None else motion.G[motion.rows_of(span)[0]]
     assert model.embedding is not None
-    loops = {
-        c.name: c for c in model.constraints
-        if isinstance(c, LoopClosure) and c.joint in _TURNS + _SLIDES and c.name in model.embedding.constraints
-    }  # fmt: skip
+    closures = (c for c in of_type(model.constraints, LoopClosure) if c.joint in _TURNS + _SLIDES)
+    loops = {c.name: c for c in closures if c.name in model.embedding.constraints}
     if name not in loops:
         raise unknown_name(
             "motor (a joint, or an embedded loop that turns or slides):", name, [*model.joint_names, *loops]
@@ -71,25 +71,17 @@ def _rate(model: Model, embedded: Embedded, name: str) -> tuple[int, Array]:
 
 def _loop_rate(model: Model, embedded: Embedded, loop: LoopClosure) -> tuple[int, Array]:
     """The rate of a cut joint, as a row on its cluster's velocities: b against a, along the axis in a."""
-    a, b = (model.frame(name) for name in (loop.frame_a, loop.frame_b))
-    axis = np.array([0.0, 0.0, 1.0] if loop.axis is None else loop.axis)
-    part = slice(3, 6) if loop.joint in _TURNS else slice(0, 3)
     sides = []
-    for frame in (a, b):
+    for frame in (model.frame(name) for name in loop.frames):
         X = frame_in_node(tree_of(model), frame)
         sides.append(Side(frame.body, X.p, X.R, np.zeros(6), AT_REST))
     x = relative(tree_of(model), embedded.joints, *sides)
-    in_a = x.a.axes @ axis
-    rows = []
-    for sign, frame, direction in ((-1.0, a, in_a), (1.0, b, in_a @ x.R)):
-        if frame.body == WORLD:
-            continue
-        if part.start == 3:
-            K = np.concatenate([np.zeros(3), direction])
-        else:
-            X = frame_in_node(tree_of(model), frame)
-            K = (X.R.T @ direction) @ motion_matrix(X)[:3]
-        rows.append(Block(frame.body, sign * K[None]))
+    u = x.a.axes @ loop.basis[0]
+    blocks = []
+    for sign, side, d in ((-1.0, x.a, u), (1.0, x.b, u @ x.R)):
+        if side.node != WORLD:
+            K = np.concatenate([np.zeros(3), d] if loop.joint in _TURNS else [d, cross(side.p, d)])
+            blocks.append(Block(side.node, sign * K[None]))
     clusters = {i: node.cluster for i, node in enumerate(embedded.tree.nodes) if node.cluster is not None}
     node, cluster = next((i, cluster) for i, cluster in clusters.items() if loop.name in cluster.constraints)
-    return node, rows_on_velocities(model, cluster, embedded.joints, Rows(tuple(rows), np.zeros(1)))[0]
+    return node, rows_on_velocities(model, cluster, embedded.joints, Rows(merged(blocks), np.zeros(1)))[0]

@@ -1,4 +1,4 @@
-"""What loop closures are made of: primitive conditions between frame a and frame b, each with its exact derivatives.
+"""What loops are made of: primitive conditions between frame a and frame b, each with its exact derivatives.
 
 K acts on accelerations in excess of the bias motion; the rows' force acts on b, and its opposite on a.
 """
@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies.relative_motion import Relative
+from sarrus.mechanics.constraints.rows import rotation_sines
 from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
 from sarrus.spatial.rotations import cross, skew
 
 E = np.eye(3)
@@ -36,13 +38,16 @@ def joined(parts: list[Condition]) -> Condition:
     return Condition(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
+def point_rows(p: Array) -> Array:
+    """(3, 6) of the acceleration of a node's point p."""
+    return np.concatenate([E, -skew(p)], axis=1)
+
+
 def coincide(x: Relative) -> Condition:
     """The two origins are one point (in the axes of node a, which do not take part in the derivative)."""
-    C_a = np.concatenate([E, -skew(x.a.p)], axis=1)
-    C_b = np.concatenate([E, -skew(x.b.p)], axis=1)
     rate = x.R @ x.b.point_velocity(x.b.p) - x.a.point_velocity(x.a.p)
     bias = x.R @ x.b.point_acceleration(x.b.p) - x.a.point_acceleration(x.a.p)
-    return Condition(-C_a, x.R @ C_b, x.offset, rate, bias)
+    return Condition(-point_rows(x.a.p), x.R @ point_rows(x.b.p), x.offset, rate, bias)
 
 
 def coordinate(x: Relative, d: Array) -> Condition:
@@ -68,8 +73,7 @@ def perpendicular(x: Relative, t: Array, w: Array) -> Condition:
 def no_rotation(x: Relative) -> Condition:
     """Frame b does not turn against frame a; the error is the sine of the angle about each axis of node a."""
     zero = np.zeros((3, 3))
-    turn = x.R @ x.b.axes @ x.a.axes.T
-    error = 0.5 * vector(turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1])
+    error = rotation_sines(x.R @ x.b.axes @ x.a.axes.T)
     bias = x.R @ x.b.motion.alpha - x.a.motion.alpha
     return Condition(np.concatenate([zero, -E], axis=1), np.concatenate([zero, x.R], axis=1), error, x.w, bias)
 
@@ -89,8 +93,17 @@ def screw(x: Relative, u: Array, t: Array, pitch: Scalar) -> Condition:
     )
 
 
-def across(u: Array) -> tuple[Array, Array]:
-    """Two unit vectors that make a right-handed basis with u."""
-    t = np.cross(u, E[int(np.argmin(np.abs(u)))])
-    t /= np.linalg.norm(t)
-    return t, np.cross(u, t)
+def distance(x: Relative, wanted: Scalar) -> Condition:
+    """The origins keep a distance: along the line between them, with the centripetal acceleration in the bias."""
+    d = x.offset
+    squared = d @ d
+    length = np.sqrt(vector(squared))[0]
+    # Two points that coincide have no direction between them: the row is then zero, not NaN.
+    inverse = choose(1e-24, squared, 1.0 / choose(1e-24, squared, length, 1.0), 0.0)
+    n, points = d * inverse, coincide(x)
+    along = n @ points.rate
+    centripetal = (points.rate @ points.rate - along * along) * inverse
+    K_a, K_b = n @ points.K_a, (n @ x.R) @ point_rows(x.b.p)
+    return Condition(
+        K_a[None], K_b[None], vector(length - wanted), vector(along), vector(n @ points.bias + centripetal)
+    )

@@ -1,4 +1,4 @@
-"""Constraints of links against the world, as rows on nodes (`rows.py`).
+"""Constraints of links against the world, as rows on nodes (`rows.py`), and their position errors.
 
 Rows act on accelerations in excess of the bias motion (`sweeps.py`), so k already holds the velocity-product terms,
 gravity's field and Baumgarte's feedback.
@@ -6,130 +6,100 @@ gravity's field and Baumgarte's feedback.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
-from sarrus.mechanics.bodies.motion import Motion
-from sarrus.mechanics.constraints.rows import Block, Rows, motion_matrix
+from sarrus.mechanics.bodies.frames import frame_in_node
+from sarrus.mechanics.constraints.kinematic_state import KinematicState
+from sarrus.mechanics.constraints.rotation_errors import rotation_vector
+from sarrus.mechanics.constraints.rows import Block, Rows, motion_matrix, rotation_sines
 from sarrus.model.bodies import WORLD
-from sarrus.model.constraints import Contact, LinkConstraint, LinkRows
+from sarrus.model.constraints import Contact, LinkConstraint, LinkRows, of_type
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics, Tree, tree_of
+from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array, is_numeric
-from sarrus.spatial.rotations import cross
-from sarrus.spatial.stages import stage
 from sarrus.spatial.transforms import Transform
 
 
 def link_constraints(model: Model) -> list[LinkConstraint]:
     """The active constraints, all of which are of links against the world (`registry/check.py`)."""
-    found: list[LinkConstraint] = list(model.active_constraints)  # type: ignore[arg-type]
-    for constraint in found:
-        if model.frame(constraint.frame).body == WORLD:
-            raise UnsupportedError(
-                f"constraint {constraint.name!r}: frame {constraint.frame!r} is on the world, which does not move"
-            )
-    return found
+    return of_type(model.active_constraints, LinkConstraint)
 
 
 def row_matrices(model: Model) -> list[tuple[int, Array]]:
     """(node, K) of every constraint: all that the Delassus matrix needs."""
-    return [_matrix(model, c) for c in link_constraints(model)]
+    placed = [(c, *_moving(c, model)) for c in link_constraints(model)]
+    return [(i, c.rows_on(motion_matrix(X))) for c, i, X in placed]
 
 
-def _matrix(model: Model, constraint: LinkConstraint) -> tuple[int, Array]:
-    frame = model.frame(constraint.frame)
-    A = motion_matrix(frame_in_node(tree_of(model), frame))
-    return frame.body, constraint.K @ A if isinstance(constraint, LinkRows) else A[: constraint.size]
-
-
-def constraint_rows(
-    model: Model,
-    joints: list[Kinematics],
-    motions: list[Motion],
-    k: Array | None,
-    method: str,
-    constraints: list[LinkConstraint] | None = None,
-) -> list[Rows]:
-    """Rows of constraints of links; default: all active ones. `k` holds accelerations of those declared with
-    k="input".
-    """
-    constraints = link_constraints(model) if constraints is None else constraints
-    if not constraints:
-        return []
-    tree = tree_of(model)
-    with stage("constraint rows"):
-        velocities = spatial_velocities(tree, joints)
-        gravity = _gravity_in_nodes(tree, joints)
-        poses = world_poses(tree, joints)
-        rows, used = [], 0
-        for constraint in constraints:
-            desired = np.zeros(constraint.size) if constraint.desired is None else constraint.desired
-            if isinstance(constraint.desired, str):
-                if k is None:
-                    raise UnsupportedError(
-                        f'constraint {constraint.name!r} was declared with k="input": {method} needs k'
-                    )
-                desired = k[used : used + constraint.size]
-                used += constraint.size
-            X = frame_in_node(tree, model.frame(constraint.frame))
-            i = model.frame(constraint.frame).body
-            rows.append(_rows(constraint, i, X, desired, motions[i], velocities[i], gravity[i], poses[i]))
-    return rows
-
-
-def _rows(
-    constraint: LinkConstraint, i: int, X: Transform, desired: Array, motion: Motion, velocity: Array, gravity: Array,
-    pose: tuple[Array, Array],
-) -> Rows:  # fmt: skip
-    # The bias motion's acceleration, without gravity's field: of the frame's origin as a point, and the node's
-    # spatial one.
-    point = motion.a + motion.Gamma @ X.p + gravity
-    spatial = np.concatenate([motion.a + gravity - cross(velocity[3:], velocity[:3]), motion.alpha])
-    T = constraint.stabilization
-    error = np.zeros(constraint.size) if T is None else (1.0 / T**2) * position_error(constraint, X, pose)
+def contact_rows(contact: Contact, at: KinematicState, desired: Array) -> Rows:
+    """Of all motion, in the node's own frame (dim 6), or of a frame's origin as a point, in its axes (dim 3)."""
+    i, X = _moving(contact, at.model)
+    velocity, T = at.velocities[i], contact.stabilization
+    error = np.zeros(contact.size) if T is None else (1.0 / T**2) * _error(contact, X, at.poses[i], rotation_sines)
     rate = 0.0 if T is None else 2.0 / T
-    if isinstance(constraint, Contact) and constraint.dim == 6:
-        k = X.inverse().apply(desired - error) - spatial - rate * velocity
-        return Rows((Block(i, np.eye(6)),), k, constraint.R, X)
-    A = motion_matrix(X)
-    if isinstance(constraint, Contact):
-        k = desired - X.rotate_T(point) - rate * (A[:3] @ velocity) - error
-        return Rows((Block(i, A[:3]),), k, constraint.R)
-    assert isinstance(constraint, LinkRows)
-    K = constraint.K @ A
-    k = desired - K @ (spatial + rate * velocity) - error
-    lengths = row_lengths(constraint)
+    if contact.dim == 6:
+        k = X.inverse().apply(desired - error) - at.bias(i) - rate * velocity
+        return Rows((Block(i, np.eye(6)),), k, contact.R, X)
+    K = contact.rows_on(motion_matrix(X))
+    bias = at.motions[i].a + at.motions[i].Gamma @ X.p + at.gravity[i]
+    k = desired - X.rotate_T(bias) - rate * (K @ velocity) - error
+    return Rows((Block(i, K),), k, contact.R)
+
+
+def link_rows(constraint: LinkRows, at: KinematicState, desired: Array) -> Rows:
+    """Of a frame's spatial acceleration.
+
+    They are divided by their lengths, so that methods see rows of length one: a residual means the same in all of them.
+    """
+    i, X = _moving(constraint, at.model)
+    K = constraint.rows_on(motion_matrix(X))
+    rate = 0.0 if constraint.stabilization is None else 2.0 / constraint.stabilization
+    k = desired - K @ (at.bias(i) + rate * at.velocities[i])
+    lengths = _lengths(constraint.K)
     return Rows((Block(i, (K.T / lengths).T),), k / lengths, constraint.R, lengths=lengths)
 
 
-def row_lengths(constraint: LinkRows) -> Array:
-    """What rows are divided by, so that methods see rows of length one: a residual means the same in all of them."""
-    if not is_numeric(constraint.K):
-        return np.ones(len(constraint.K))
-    scale = np.abs(constraint.K).max(axis=1)
-    scale = np.where(scale > 0.0, scale, 1.0)
-    length = scale * np.linalg.norm(constraint.K / scale[:, None], axis=1)
-    return np.where(length > 0.0, length, 1.0)
+def link_error(constraint: LinkConstraint, at: KinematicState, of_dynamics: bool) -> tuple[Array, Array]:
+    """Position error and Jacobian; on the world, zeros."""
+    frame = at.model.frame(constraint.frame)
+    X = frame_in_node(tree_of(at.model), frame)
+    K = constraint.rows_on(motion_matrix(X))
+    if frame.body == WORLD:
+        return np.zeros(len(K)), np.zeros((len(K), at.model.nv))
+    return _error(constraint, X, at.poses[frame.body], rotation_vector), at.jacobian([(frame.body, K)])
 
 
-def position_error(constraint: LinkConstraint, X: Transform, pose: tuple[Array, Array]) -> Array:
+def _moving(constraint: LinkConstraint, model: Model) -> tuple[int, Transform]:
+    """The node of the frame, and the frame in the node."""
+    frame = model.frame(constraint.frame)
+    if frame.body == WORLD:
+        raise UnsupportedError(
+            f"constraint {constraint.name!r}: frame {constraint.frame!r} is on the world, which does not move"
+        )
+    return frame.body, frame_in_node(tree_of(model), frame)
+
+
+def _error(
+    constraint: LinkConstraint, X: Transform, pose: tuple[Array, Array], measure: Callable[[Array], Array]
+) -> Array:
     """Where the frame is, less where it should be, in its axes; zero where that was not said."""
-    if not isinstance(constraint, Contact) or constraint.at is None:
+    if constraint.at is None:
         return np.zeros(constraint.size)
-    position, rotation = constraint.at if constraint.dim == 6 else (constraint.at, None)
+    position, rotation = constraint.at if constraint.size == 6 else (constraint.at, None)
     R, p = pose
-    frame_R = R @ X.R
-    offset = frame_R.T @ (p + R @ X.p - np.asarray(position, float))
-    if rotation is None:
-        return offset
-    E = np.asarray(rotation, float).T @ frame_R  # sine of the angle about each axis
-    return np.concatenate([offset, 0.5 * np.stack([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])])
+    axes = R @ X.R
+    offset = axes.T @ (p + R @ X.p - np.asarray(position, float))
+    return offset if rotation is None else np.concatenate([offset, measure(np.asarray(rotation, float).T @ axes)])
 
 
-def _gravity_in_nodes(tree: Tree, joints: list[Kinematics]) -> list[Array]:
-    gravity: list[Array] = []
-    for node, (X, _, _, _) in zip(tree.nodes, joints, strict=True):
-        gravity.append(X.rotate_T(tree.gravity if node.parent < 0 else gravity[node.parent]))
-    return gravity
+def _lengths(K: Array) -> Array:
+    """Of rows, one where they are zero or symbols; without overflow."""
+    if not is_numeric(K):
+        return np.ones(len(K))
+    scale = np.abs(K).max(axis=1)
+    scale = np.where(scale > 0.0, scale, 1.0)
+    length = scale * np.linalg.norm(K / scale[:, None], axis=1)
+    return np.where(length > 0.0, length, 1.0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array
+from sarrus.model.constraints import Constraint
+from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.transforms import Transform
 
 
@@ -38,6 +39,7 @@ class Rows(NamedTuple):
     lengths: Array | None = None  # (m,) of the declared rows
     span: slice = slice(0)  # where they lie among the rows of all constraints
     against_world: bool = False  # rows on several nodes that measure from the world: their root is not among the nodes
+    coincident: bool = False  # whether the first three rows make two points one
 
     @property
     def node(self) -> int:
@@ -85,6 +87,17 @@ class Rows(NamedTuple):
         if self.axes is not None:
             return self.declared_force(residual)
         return residual if self.frame is None else self.frame.apply(residual)
+
+
+def feedback(constraint: Constraint, rate: Any, error: Any) -> Any:
+    """Baumgarte's: 2 / T times the velocity and 1 / T^2 times the position that should be zero."""
+    T = constraint.stabilization
+    return 0.0 if T is None else (2.0 / T) * rate + (1.0 / T**2) * error
+
+
+def rotation_sines(R: Array) -> Array:
+    """The sine of a rotation's angle, along its axis."""
+    return 0.5 * vector(R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1])
 
 
 def turned(R: Array, vectors: tuple[int, ...], x: Array) -> Array:

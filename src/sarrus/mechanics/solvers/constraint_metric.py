@@ -10,15 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.constraints.gap import Measure, gap_condition, link_gap
-from sarrus.mechanics.constraints.position_rows import position_rows
+from sarrus.mechanics.constraints.equations import position_errors
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.linear_algebra import Ldl, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
 
-ANGLES = Measure(gap_condition, link_gap)  # not sines: half a turn is not closed
 _LIGHTEST = 1e-9  # of the mean inertia: what a joint that moves none is taken to have
 _TINY = 1e-30  # no division by zero
 _DEPENDENT = 1e-10  # the square of the angle below which rows count as dependent
@@ -55,7 +53,7 @@ def linearized(at: Mechanism, M: Array, held: Array | None = None) -> Linearized
     proportional to the error, so that close to the constraints it is the kinetic one.
     """
     model = at.model
-    error, J = position_rows(model, at.joints, at.q, None, ANGLES)
+    error, J = position_errors(model, at.joints, at.q, None, of_dynamics=False)
     M = M.copy()
     n = range(model.nv)
     far = np.sqrt(vector(error @ error))[0] + (_LIGHTEST if model.ill_posed else 0.0)

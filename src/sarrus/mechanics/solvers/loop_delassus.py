@@ -8,7 +8,7 @@ from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.constraints.rows import Block, Rows, turned
 from sarrus.mechanics.mechanism import Mechanism, mechanism
 from sarrus.mechanics.solvers.propagators import Propagator
-from sarrus.model.constraints import LinkConstraint
+from sarrus.model.constraints import Kind
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_congruence
@@ -18,13 +18,13 @@ from sarrus.spatial.stages import stage
 
 def has_loops(model: Model) -> bool:
     """Whether some active constraint is not of a link against the world."""
-    return not all(isinstance(c, LinkConstraint) for c in model.active_constraints)
+    return any(c.kind is not Kind.LINK for c in model.active_constraints)
 
 
 def rows_at_rest(model: Model, q: Array, method: str) -> tuple[Mechanism, list[Rows]]:
     """The mechanism and the rows of every constraint, in the declared basis; their k is of no use."""
     at = mechanism(model, q, tau=np.zeros(model.nv))
-    return at, [_declared(r) for r in rows_of(at, np.zeros(model.n_input_rows), method, loops=True)]
+    return at, [_declared(r) for r in rows_of(at, np.zeros(model.n_input_rows), method)]
 
 
 def _declared(r: Rows) -> Rows:

@@ -13,57 +13,44 @@ import numpy as np
 
 from sarrus.mechanics.bodies.relative_motion import path_to_root
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import Mechanism, Node
+from sarrus.mechanics.mechanism import Mechanism
 from sarrus.mechanics.solvers.loop_roots import loop_root
-from sarrus.model.bodies import WORLD
-from sarrus.model.constraints import Constraint, Distance, LoopClosure
-from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
-
-COINCIDENT = ("weld", "connect", "spherical", "revolute", "universal")  # closures that begin with `coincide`
+from sarrus.spatial.sums import add_to
 
 
 def loop_jacobian(at: Mechanism, rows: list[Rows]) -> tuple[Array, list[list[int]]]:
     """J (m, nv) of constraints of every type, and per row the velocities that Y = J L^-1 depends on."""
-    model, tree, nodes = at.model, at.tree, at.nodes
+    tree, nodes = at.tree, at.nodes
     J = np.zeros((sum(len(r.k) for r in rows), tree.nv), dtype=np.result_type(float, *(n.H for n in nodes)))
     supports: list[list[int]] = []
     with stage("jacobian"):
-        for constraint, r in zip(model.active_constraints, rows, strict=True):
+        for r in rows:
             span = r.span
-            moving = {v for b in r.blocks for i in path_to_root(tree, b.node) for v in _velocities(nodes[i])}
+            moving = {v for b in r.blocks for i in path_to_root(tree, b.node) for v in range(tree.nv)[nodes[i].v]}
             supports += [sorted(moving)] * len(r.k)
             for i, E in r.relation:
                 J[span, nodes[i].v] = J[span, nodes[i].v] + E
-            root = loop_root(tree, r) if _between_links(model, constraint) else WORLD
-            pending: dict[int, Array] = {}
+            root = loop_root(tree, r)
+            pending: dict[int, Array] = {} if r.relation else {block.node: block.K for block in r.blocks}
             met = False
-            for block in () if r.relation else r.blocks:
-                pending[block.node] = pending.get(block.node, 0.0) + block.K
             while pending:
                 i = max(pending)
                 K = pending.pop(i)
                 met = met or i == root
                 if met and _on_one_body(K):
-                    K = _of_rigid_motion(constraint, K)
+                    K = _of_rigid_motion(r, K)
                     if not len(K):
                         break
                     span = slice(span.start, span.start + len(K))
                 parent, v, X, S, *_ = nodes[i]
                 J[span, v] = K @ S
                 if parent >= 0:
-                    pending[parent] = pending.get(parent, 0.0) + rows_T(X, K)
+                    add_to(pending, parent, rows_T(X, K))
     return J, supports
-
-
-def _between_links(model: Model, constraint: Constraint) -> bool:
-    """Whether it is a closure or a distance of which neither side is the world."""
-    if not isinstance(constraint, (LoopClosure, Distance)):
-        return False
-    return all(model.frame(name).body != WORLD for name in (constraint.frame_a, constraint.frame_b))
 
 
 def _on_one_body(K: Array) -> bool:
@@ -71,15 +58,11 @@ def _on_one_body(K: Array) -> bool:
     return sum(any(not is_structurally_zero(x) for x in K[:, n : n + 6].flat) for n in range(0, K.shape[1], 6)) <= 1
 
 
-def _of_rigid_motion(constraint: Constraint, K: Array) -> Array:
+def _of_rigid_motion(r: Rows, K: Array) -> Array:
     """The rows, all blocks added up, that respond to a motion of both links as one body: coincidences come first."""
-    if not (isinstance(constraint, LoopClosure) and constraint.joint in COINCIDENT):
+    if not r.coincident:
         return K[:0]
     angular = K[:3].copy()
     for n in range(0, K.shape[1], 6):
         angular[:, n : n + 3] = 0.0
     return angular
-
-
-def _velocities(node: Node) -> range:
-    return range(node.v.start, node.v.stop)

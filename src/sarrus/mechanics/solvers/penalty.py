@@ -135,7 +135,7 @@ def _kinds(model: Model) -> list[list[str]]:
 
 def _posed(model: Model, q: Array) -> tuple[Mechanism, list[Rows]]:
     at = mechanism(model, q, tau=np.zeros(model.nv))
-    return at, rows_of(at, np.zeros(model.n_input_rows), "default_mu", loops=True)
+    return at, rows_of(at, np.zeros(model.n_input_rows), "default_mu")
 
 
 def weighted_gram(block: Block, mu: Array) -> Array:

@@ -1,0 +1,106 @@
+"""Sums of joint coordinates: relations between them (gears, belts, differentials, mimics), and tendons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sarrus.errors import ModelError
+from sarrus.model.constraints.arguments import checked_time
+from sarrus.model.constraints.constraint import JOINT, REFERENCE, Constraint, Kind, Terms
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling(Constraint):
+    """A polynomial relation between joint coordinates: sum of coefficients * q = polynomial(q of `driver`).
+
+    Linear gears, belts and differentials: `sum_k ratio_k q_k = offset`. For MJCF's `equality/joint` and URDF's `mimic`,
+    `q_joint = polycoef[0] + polycoef[1] q_driver + ...` (all relative to their reference positions).
+    """
+
+    ratios: Terms = field(metadata=JOINT)  # sum = polynomial(driver)
+    driver: str | None = field(default=None, metadata=JOINT)
+    polynomial: tuple[float, ...] = (0.0,)
+    references: Terms = field(default=(), metadata=REFERENCE)  # positions that q is measured from; 0 where not named
+    kind = Kind.COUPLING
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether its row is the same at every configuration."""
+        return not any(self.polynomial[2:])
+
+    def in_words(self) -> tuple[str, str]:
+        terms = _in_words(self.ratios)
+        if self.driver is None:
+            return "coupling", f"{terms} = {self.polynomial[0]:.4g}"
+        polynomial = " ".join(f"{c:+.4g} x^{k}" for k, c in enumerate(self.polynomial) if c)
+        return "coupling", f"{terms} = {polynomial or '0'}, x = {self.driver}"
+
+
+@dataclass(frozen=True, eq=False)
+class Tendon(Constraint):
+    """A fixed tendon: a length `sum_k coefficient_k q_k`, which actuators, springs and limits act on.
+
+    It constrains nothing by itself; an equality on it is a `Coupling`.
+    """
+
+    coefficients: Terms = field(metadata=JOINT)
+    properties: tuple[tuple[str, Any], ...] = ()
+    kind = Kind.TENDON
+
+    @property
+    def size(self) -> int:
+        return 0
+
+    def in_words(self) -> tuple[str, str]:
+        return "tendon", _in_words(self.coefficients)
+
+
+def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial: Any = (0.0,), *,
+             references: Mapping[str, float] | None = None, name: str | None = None,
+             stabilization: float | None = None) -> Coupling:  # fmt: skip
+    """A relation between joint coordinates, 1 row: sum of ratio * q = polynomial(q of the driver).
+
+    A gear 1:6 is `coupling({"rotor": 1.0, "link": -6.0})`; a mimic is
+    `coupling({"b": 1.0}, driver="a", polynomial=(offset, ratio))`.
+
+    ratios      coefficient by joint name
+    polynomial  coefficients of 1, x, x^2, ...; without a driver just the constant
+    references  positions that coordinates are measured from; 0 where not named
+    """
+    joined = "_".join(ratios)
+    if not ratios:
+        raise ModelError("coupling: it needs at least one joint")
+    for joint, number in [*ratios.items(), *(references or {}).items()]:
+        if not np.isfinite(number):
+            raise ModelError(f"coupling of {joint!r}: the number is {number!r}: it must be finite")
+    if not any(ratios.values()):
+        raise ModelError(f"coupling of {', '.join(map(repr, ratios))}: every ratio is zero")
+    coefficients = tuple(float(c) for c in np.atleast_1d(np.asarray(polynomial, dtype=float)))
+    if not coefficients or not np.isfinite(coefficients).all():
+        raise ModelError(
+            f"coupling of {joined!r}: the polynomial is {polynomial!r}: expected finite coefficients of 1, x, x^2, ..."
+        )
+    if driver is None and any(coefficients[1:]):
+        raise ModelError(
+            f"coupling of {joined!r}: a polynomial of degree {len(coefficients) - 1} needs a `driver` joint"
+        )
+    return Coupling(
+        name or f"coupling_{joined}", _terms(ratios), driver, coefficients, _terms(references or {}),
+        stabilization=checked_time(stabilization, joined),
+    )  # fmt: skip
+
+
+def _terms(numbers: Mapping[str, float]) -> Terms:
+    return tuple((joint, float(x)) for joint, x in numbers.items())
+
+
+def _in_words(terms: Terms) -> str:
+    return " ".join(f"{number:+.4g} {joint}" for joint, number in terms)

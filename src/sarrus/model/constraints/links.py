@@ -1,0 +1,102 @@
+"""Constraints of one frame against the world."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sarrus.errors import ModelError
+from sarrus.model.constraints.arguments import checked_desired, checked_softness, checked_time
+from sarrus.model.constraints.constraint import FRAME, Constraint, Kind
+from sarrus.spatial.arrays import Array
+
+
+@dataclass(frozen=True, eq=False)
+class LinkConstraint(Constraint):
+    """A constraint of one frame against the world: rows on the frame's spatial acceleration, in the frame's axes.
+
+    R  softness, one number or one per row: a soft row's force is (k - K a) / R; None where only hard methods are used
+    """
+
+    frame: str = field(metadata=FRAME)
+    desired: Any = field(default=None, kw_only=True)
+    R: Any = field(default=None, kw_only=True)
+    kind = Kind.LINK
+
+    @abstractmethod
+    def rows_on(self, A: Array) -> Array:
+        """K A (m, n), A (6, n) being what the frame's spatial acceleration depends on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contact(LinkConstraint):
+    """A frame that stays where it is: its origin (dim 3) or its whole pose (dim 6).
+
+    Rows of dim 3 are the acceleration of the origin as a point. `at` is a position (dim 3) or (position, rotation
+    matrix).
+    """
+
+    dim: int = 3
+    at: Any = field(default=None, kw_only=True)
+
+    @property
+    def size(self) -> int:
+        return self.dim
+
+    def rows_on(self, A: Array) -> Array:
+        return A[: self.dim]
+
+    def in_words(self) -> tuple[str, str]:
+        return f"contact {self.dim}D", f"{self.frame} - world"
+
+
+@dataclass(frozen=True, eq=False)
+class LinkRows(LinkConstraint):
+    """Arbitrary rows: K a = desired with a the frame's spatial acceleration [linear; angular] in its own axes."""
+
+    K: Any = None  # (m, 6)
+
+    @property
+    def size(self) -> int:
+        return len(self.K)
+
+    def rows_on(self, A: Array) -> Array:
+        return self.K @ A
+
+    def in_words(self) -> tuple[str, str]:
+        return f"{self.size} link rows", f"{self.frame} - world"
+
+
+def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None, k: Any = None,
+            stabilization: float | None = None, R: Any = None) -> Contact:  # fmt: skip
+    """A frame that touches the world: dim 3 holds its origin, dim 6 welds it.
+
+    k              desired acceleration of the rows: None (zero), numbers, or "input" (an input of the algorithm)
+    at             where it is held, for Baumgarte's position feedback: a position, or (position, rotation) for dim 6
+    stabilization  Baumgarte's time constant in seconds (None: off)
+    R              softness of the rows, for the soft methods
+    """
+    if dim not in (3, 6):
+        raise ModelError(f"contact of frame {frame!r}: dim is {dim!r}. Valid: 3 (point), 6 (weld)")
+    return Contact(name or f"contact_{frame}", frame, dim, at=at, **_checked(frame, dim, k, stabilization, R))
+
+
+def link_rows(frame: str, K: Any, k: Any = None, *, name: str | None = None, stabilization: float | None = None,
+              R: Any = None) -> LinkRows:  # fmt: skip
+    """Rows `K a = k` on a frame's spatial acceleration [linear; angular], in the frame's own axes. K is (m, 6)."""
+    rows = np.array(K, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != 6 or not np.isfinite(rows).all():
+        raise ModelError(f"link_rows of frame {frame!r}: K must be finite, of shape (m, 6), got shape {rows.shape}")
+    return LinkRows(name or f"rows_{frame}", frame, rows, **_checked(frame, len(rows), k, stabilization, R))
+
+
+def _checked(frame: str, size: int, k: Any, stabilization: float | None, R: Any) -> dict[str, Any]:
+    what = f"frame {frame!r}"
+    return {
+        "desired": checked_desired(k, size, what),
+        "stabilization": checked_time(stabilization, what),
+        "R": checked_softness(R, size, what),
+    }
