@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 import pydoc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,6 +60,14 @@ def test_help_and_signature_are_those_of_the_text():
     assert "M qdd + c = tau" in page
     assert "references  featherstone2008" in page
     assert "supports    contacts and link rows, " in sarrus.pv.__doc__
+
+
+def test_the_example_of_the_docs(capsys):
+    page = Path(__file__).parents[1] / "docs" / "constraints.md"
+    example = page.read_text().partition("## Algorithms are objects")[2].partition("```python")[2].partition("```")[0]
+    q = np.full(4, 0.1)
+    exec(compile(example, page.name, "exec"), {"sarrus": sarrus, "q": q, "v": q, "tau": q})
+    assert capsys.readouterr().out.startswith("contacts and link rows, embedded constraints, joints of several")
 
 
 def test_called_counted_and_compiled():
