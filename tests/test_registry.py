@@ -13,7 +13,7 @@ import pytest
 
 import sarrus
 from sarrus import Algorithm, Feature
-from sarrus.errors import UnknownNameError
+from sarrus.errors import UnknownNameError, UnsupportedError
 from sarrus.registry import table
 from sarrus.registry.references import bibliography
 
@@ -107,6 +107,15 @@ def test_adding_an_algorithm_is_one_function(monkeypatch):
     assert np.array_equal(sarrus.lazy(CHAIN, np.stack([q, q]), np.stack([v, v]), v), np.zeros((2, 3)))
     assert np.array_equal(sarrus.compile(CHAIN, "lazy")(q, v), -v)
     assert lazy.op_count(CHAIN).total == CHAIN.nv
+
+    @table.algorithm(outputs="qdd", cost="O(1)", supports=Feature.NOTHING)
+    def simple(model, q, v, tau):
+        """Only for joints of one degree of freedom."""
+        return tau
+
+    spherical = sarrus.ModelBuilder().add_body("ball", joint="spherical", mass=1.0, inertia=np.eye(3)).build()
+    with pytest.raises(UnsupportedError, match=r"^simple does not know joints of several degrees.* Take aba, bbo, "):
+        simple(spherical, sarrus.neutral(spherical), np.zeros(3), np.zeros(3))
     monkeypatch.undo()
     with pytest.raises(UnknownNameError, match="unknown algorithm 'lazy'"):
         sarrus.op_count(CHAIN, "lazy")
