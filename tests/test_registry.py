@@ -6,13 +6,14 @@ import copy
 import inspect
 import pickle
 import pydoc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sarrus
 from sarrus import Algorithm, Feature
-from sarrus.errors import UnknownNameError
+from sarrus.errors import UnknownNameError, UnsupportedError
 from sarrus.registry import table
 from sarrus.registry.references import bibliography
 
@@ -61,6 +62,14 @@ def test_help_and_signature_are_those_of_the_text():
     assert "supports    contacts and link rows, " in sarrus.pv.__doc__
 
 
+def test_the_example_of_the_docs(capsys):
+    page = Path(__file__).parents[1] / "docs" / "constraints.md"
+    example = page.read_text().partition("## Algorithms are objects")[2].partition("```python")[2].partition("```")[0]
+    q = np.full(4, 0.1)
+    exec(compile(example, page.name, "exec"), {"sarrus": sarrus, "q": q, "v": q, "tau": q})
+    assert capsys.readouterr().out.startswith("contacts and link rows, embedded constraints, joints of several")
+
+
 def test_called_counted_and_compiled():
     q, v = STATE
     kernel = sarrus.aba.compile(CHAIN, dtype=np.float32)
@@ -98,6 +107,15 @@ def test_adding_an_algorithm_is_one_function(monkeypatch):
     assert np.array_equal(sarrus.lazy(CHAIN, np.stack([q, q]), np.stack([v, v]), v), np.zeros((2, 3)))
     assert np.array_equal(sarrus.compile(CHAIN, "lazy")(q, v), -v)
     assert lazy.op_count(CHAIN).total == CHAIN.nv
+
+    @table.algorithm(outputs="qdd", cost="O(1)", supports=Feature.NOTHING)
+    def simple(model, q, v, tau):
+        """Only for joints of one degree of freedom."""
+        return tau
+
+    spherical = sarrus.ModelBuilder().add_body("ball", joint="spherical", mass=1.0, inertia=np.eye(3)).build()
+    with pytest.raises(UnsupportedError, match=r"^simple does not know joints of several degrees.* Take aba, bbo, "):
+        simple(spherical, sarrus.neutral(spherical), np.zeros(3), np.zeros(3))
     monkeypatch.undo()
     with pytest.raises(UnknownNameError, match="unknown algorithm 'lazy'"):
         sarrus.op_count(CHAIN, "lazy")

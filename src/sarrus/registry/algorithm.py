@@ -114,10 +114,10 @@ class Algorithm(Generic[P, R]):
 
     def with_whole_numbers(self, values: Sequence[Any]) -> list[Any]:
         """The values of the outputs, statuses and counts as integers, of one state or of many."""
-        return [
-            x if name not in self.whole_numbers else x.astype(np.int32) if np.ndim(x) else int(x)
-            for name, x in zip(self.output_names, values, strict=True)
-        ]
+        out = dict(zip(self.output_names, values, strict=True))
+        for name in self.whole_numbers:
+            out[name] = out[name].astype(np.int32) if np.ndim(out[name]) else int(out[name])
+        return list(out.values())
 
     @cached_property
     def input_names(self) -> tuple[str, ...]:

@@ -26,21 +26,29 @@ def check_model(algorithm: Algorithm[..., Any], model: Model, strict: bool = Fal
             f"{name} needs a model with embedded constraints, and {model.name!r} has none: `sarrus.embed(model)` "
             f"embeds its loops and couplings"
         )
-    if not unknown:
-        return
     if Feature.EMBEDDED in unknown:
         raise UnsupportedError(
             f"{name} is for trees of bodies, and {model.name!r} has embedded constraints: take ce_{name}, or "
             f"`model.spanning`"
         )
-    able = [x.name for x in catalog().values() if x.output_names[0] == algorithm.output_names[0] and x is not algorithm]
-    able = [x for x in able if not unknown_to(catalog()[x], model, strict=True)]
+    if unknown:
+        raise UnsupportedError(f"{name} {_refusal(algorithm, model, unknown)}")
+
+
+def _refusal(algorithm: Algorithm[..., Any], model: Model, unknown: Feature) -> str:
+    """What it does not know, and what does."""
+    able = [
+        name
+        for name, x in catalog().items()
+        if x.output_names[0] == algorithm.output_names[0] and x.needs in found_in(model)
+        if not unknown_to(x, model, strict=True)
+    ]
     instead = f"Take {', '.join(able)}, or " if able else "Take "
     culprit = next((c for c in model.active_constraints if kind_of(c) in unknown), None)
     if culprit is None:
-        raise UnsupportedError(f"{name} does not know {unknown}, which {model.name!r} has. {instead}another model")
+        return f"does not know {unknown}, which {model.name!r} has. {instead}another model"
     known = algorithm.supports & Feature.CONSTRAINTS or algorithm.supports & Feature.EMBEDDED
-    raise UnsupportedError(
-        f"{name} knows no constraints{f' but {known}' if known else ''}, and {culprit.name!r} is a "
-        f"{type(culprit).__name__}. {instead}`model.without_constraints()`"
+    return (
+        f"knows no constraints{f' but {known}' if known else ''}, and {culprit.name!r} is a {type(culprit).__name__}. "
+        f"{instead}`model.without_constraints()`"
     )

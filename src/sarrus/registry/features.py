@@ -35,7 +35,8 @@ class Feature(Flag):
     ON_LINKS = LINKS | EMBEDDED | MULTI_DOF
     ON_ALL = CONSTRAINTS | EMBEDDED | MULTI_DOF
     ANY_RANK = REDUNDANT | CONFLICTING
-    EVERYTHING = ROWS | EMBEDDED | MULTI_DOF | MASSLESS | ANY_RANK | SOFT
+    BESIDE_TREE = ROWS | EMBEDDED | MASSLESS  # what makes no difference to functions of the bare tree
+    EVERYTHING = BESIDE_TREE | MULTI_DOF | ANY_RANK | SOFT
 
     def __str__(self) -> str:
         return ", ".join(words for flag, words in _WORDS.items() if flag in self) or "nothing"

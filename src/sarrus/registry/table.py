@@ -32,11 +32,11 @@ def algorithm(
 
     outputs   the name of the array that it returns; default: it returns a NamedTuple, whose fields are the names
     supports  what of a model it takes into account; `needs`: what a model must have
-    ignores   what of a model makes no difference to it. Default: everything, for one that supports no constraints
+    ignores   what of a model makes no difference to it. Default: all constraints, for one that supports none of them
     """
     supports |= needs
     if ignores is None:
-        ignores = Feature.NOTHING if supports & (Feature.ROWS | Feature.EMBEDDED) else Feature.EVERYTHING
+        ignores = Feature.NOTHING if supports & (Feature.ROWS | Feature.EMBEDDED) else Feature.BESIDE_TREE
 
     def enter(text: Callable[P, R]) -> Algorithm[P, R]:
         inputs = inputs_of(text)
