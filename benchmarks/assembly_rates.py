@@ -25,7 +25,7 @@ import sarrus
 from benchmarks.robots import shared_directory
 from sarrus.model.state import outside_limits, starting_configuration
 from sarrus.simulation.projection import CLOSED, Projector, with_position_constraints
-from sarrus.simulation.random_states import closed_within_limits, seeds
+from sarrus.simulation.random_states import project_within_limits, random_configurations
 
 ZOO: dict[str, Callable[[], sarrus.Model]] = {
     "four_bar": sarrus.zoo.four_bar,
@@ -101,7 +101,7 @@ def freedoms(model: sarrus.Model, q: np.ndarray) -> dict[str, slice]:
 def row(name: str, model: sarrus.Model, count: int) -> str:
     rng = np.random.default_rng(0)
     close = Projector(with_position_constraints(model))
-    start = seeds(model, rng, count)
+    start = random_configurations(model, rng, count)
     close(start[:4])  # compile
     began = time.perf_counter()
     found = close(start)
@@ -109,7 +109,7 @@ def row(name: str, model: sarrus.Model, count: int) -> str:
     closed = found.error <= CLOSED
     if not np.isfinite(found.q).all() or (~closed & (found.status == 0)).any():
         raise SystemExit(f"{name}: a state that is neither closed nor said not to be found")
-    within, error = closed_within_limits(close, start)
+    within, error = project_within_limits(close, start)
     inside = (error <= CLOSED) & ~outside_limits(model, within).any(axis=-1)
     try:
         q, v = sarrus.random_state(model, rng, count)

@@ -7,9 +7,10 @@ import json
 import sys
 import time
 import webbrowser
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -25,9 +26,9 @@ from sarrus.cli.robot_argument import robot_from
 from sarrus.cli.simulation_report import report, show
 from sarrus.errors import MissingDependencyError, StateError
 from sarrus.model.model import Model
-from sarrus.simulation.controllers import AbstractController
+from sarrus.simulation.time_loop import row_bytes
 from sarrus.simulation.trajectory import Trajectory
-from sarrus.simulation.trajectory_files import SUFFIXES
+from sarrus.simulation.trajectory_files import FIELDS, SUFFIXES
 from sarrus.spatial.arrays import Array
 
 NOT_CONVERGED, INTERRUPTED = 1, 130  # exit codes
@@ -96,6 +97,8 @@ def simulate(
 
     Exit codes: 0 all is well, 1 states did not converge or diverged, 2 bad usage, 130 Ctrl-C.
     """
+    if not (np.isfinite(duration) and duration >= 0.0 and np.isfinite(dt) and dt > 0.0):
+        raise StateError(f"--duration {duration:g}, --dt {dt:g}: expected positive numbers of seconds")
     _check_outputs(save, resume, plot, view)
     console = Console(quiet=quiet or as_json)
     bar = Progress(
@@ -109,97 +112,67 @@ def simulate(
             q0, v0 = initial_state(loaded, q or ("home" if batch is None else "random"), batch, seed)
             model = sarrus.embed(loaded) if embed else loaded
             chosen = controller_from(controller, model, q0, kp, kd, dt)
-            projected = "auto" if project_every is None else project_every or None
-            streamed = save if save is not None and save.suffix == "" else None
-            run = Run(model, q0, v0, chosen, dt, integrator, method, projected, stabilization, every, streamed, resume)
+            simulation = sarrus.Simulation(
+                model, dt, integrator, method, controller=chosen, stabilization=stabilization,
+                project_every="auto" if project_every is None else project_every or None,
+                record=FIELDS if batch is None else ("q", "v", "status"),
+                record_every=every or (1 if batch is None else max(1, round(duration / dt) // _BATCH_RECORDS)),
+            )  # fmt: skip
+            streamed = {"save": save, "resume": resume} if save is not None and save.suffix == "" else {}
+            if not streamed:
+                _check_memory(simulation, duration, batch or 1)
             bar.update(task, description="compiling")
             began = time.perf_counter()
-            run(0.0)
+            simulation.run(q0, v0, 0.0)
             compiled = time.perf_counter() - began
             bar.update(task, description="simulating", total=1.0)
-            trajectory = run(duration, lambda done, total: bar.update(task, completed=done / max(total, 1)))
+            clock = Clock(lambda done, total: bar.update(task, completed=done / max(total, 1)))
+            trajectory = simulation.run(q0, v0, duration, progress=clock.tick, **streamed)
+            clock.stop()
             bar.update(task, description="looking at it", total=None)
             # A file is read with the robot as it is loaded: without feedback added, without anything embedded.
-            kept = _on(trajectory, loaded)
-            told = report(kept, trajectory.model, chosen is not None, run.seconds, compiled)
+            kept = _of_model(trajectory, loaded)
+            summary = report(kept, trajectory.model, chosen is not None, clock.seconds, compiled)
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted before the first step: there is nothing to keep")
         raise typer.Exit(INTERRUPTED) from None
-    _deliver(console, kept, told, robot, save, plot, as_json)
-    if view and not told["interrupted"]:
+    _deliver(console, kept, summary, robot, save, plot, as_json)
+    if view and not summary["interrupted"]:
         _view(console, kept)
-    if told["interrupted"]:
+    if summary["interrupted"]:
         raise typer.Exit(INTERRUPTED)
-    if set(told["statuses"]) - {"ok"}:
+    if set(summary["statuses"]) - {"ok"}:
         raise typer.Exit(NOT_CONVERGED)
 
 
 @dataclass
-class Run:
-    """One and the same simulation, over any time; `seconds` is what the last one took, without preparations."""
+class Clock:
+    """How long the steps of a simulation take: `seconds`, without preparations."""
 
-    model: Model
-    q0: Array
-    v0: Array
-    controller: Any
-    dt: float
-    integrator: str
-    method: str | None
-    project_every: Any
-    stabilization: float | None
-    every: int | None
-    streamed: Path | None = None  # a directory
-    resume: bool = False
+    progress: Callable[[int, int], None]
+    ticks: list[tuple[int, float]] = field(default_factory=list)
+    began: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
 
-    def __call__(self, duration: float, progress: Any = None) -> Trajectory:
-        if not (np.isfinite(duration) and duration >= 0.0 and np.isfinite(self.dt) and self.dt > 0.0):
-            raise StateError(f"--duration {duration:g}, --dt {self.dt:g}: expected positive numbers of seconds")
-        steps = round(duration / self.dt)
-        self._check_memory(steps)
-        ticks: list[tuple[int, float]] = []
+    def tick(self, done: int, total: int) -> None:
+        self.ticks.append((done, time.perf_counter()))
+        self.progress(done, total)
 
-        def tick(done: int, total: int) -> None:
-            ticks.append((done, time.perf_counter()))
-            if progress is not None:
-                progress(done, total)
-
-        common: dict[str, Any] = {
-            "controller": self.controller, "dt": self.dt, "integrator": self.integrator, "method": self.method,
-            "project_every": self.project_every, "stabilization": self.stabilization, "progress": tick,
-        }  # fmt: skip
-        if self.streamed is not None and steps:
-            common |= {"save": self.streamed, "resume": self.resume}
-        began = time.perf_counter()
-        if self.q0.ndim == 2:
-            every = self.every or max(1, steps // _BATCH_RECORDS)
-            native = self.controller is None or isinstance(self.controller, AbstractController)
-            if native:
-                trajectory = sarrus.rollout(self.model, self.q0, self.v0, steps=steps, record_every=every, **common)
-            else:
-                trajectory = sarrus.simulate(
-                    self.model, self.q0, self.v0, duration=duration, record_every=every,
-                    record=("q", "v", "status"), **common,
-                )  # fmt: skip
-        else:
-            trajectory = sarrus.simulate(
-                self.model, self.q0, self.v0, duration=duration, record_every=self.every or 1, **common
-            )
-        self.seconds = time.perf_counter() - began
-        if len(ticks) > 1 and ticks[-1][0] > ticks[0][0]:  # the first piece has the preparations in it
-            (first, start), (last, end) = ticks[0], ticks[-1]
+    def stop(self) -> None:
+        self.seconds = time.perf_counter() - self.began
+        if len(self.ticks) > 1 and self.ticks[-1][0] > self.ticks[0][0]:  # the first piece has the preparations in it
+            (first, start), (last, end) = self.ticks[0], self.ticks[-1]
             self.seconds = (end - start) * last / (last - first)
-        return trajectory
 
-    def _check_memory(self, steps: int) -> None:
-        m, robots = self.model, len(self.q0) if self.q0.ndim == 2 else 1
-        every = self.every or (max(1, steps // _BATCH_RECORDS) if self.q0.ndim == 2 else 1)
-        size = 8 * robots * (steps // every + 1) * (m.nq + 3 * m.nv + 2 * m.n_rows + 3)
-        if self.streamed is None and size > _MOST_BYTES:
-            raise StateError(
-                f"{steps:,} steps of {robots:,} robots would fill {size / 1e9:.3g} GB. Record fewer with --every K, or "
-                "stream them to a directory with --save DIRECTORY"
-            )
+
+def _check_memory(simulation: sarrus.Simulation, duration: float, robots: int) -> None:
+    steps = round(duration / simulation.dt)
+    size = robots * (steps // simulation.record_every + 1) * row_bytes(simulation.model)
+    if size > _MOST_BYTES:
+        raise StateError(
+            f"{steps:,} steps of {robots:,} robots would fill {size / 1e9:.3g} GB. Record fewer with --every K, or "
+            "stream them to a directory with --save DIRECTORY"
+        )
 
 
 def initial_state(model: Model, wanted: str, batch: int | None, seed: int) -> tuple[Array, Array]:
@@ -236,7 +209,7 @@ def _check_outputs(save: Path | None, resume: bool, plot: Path | None, view: boo
             raise MissingDependencyError(f'this needs {package}: pip install "sarrus[{extra}]"')
 
 
-def _on(trajectory: Trajectory, model: Model) -> Trajectory:
+def _of_model(trajectory: Trajectory, model: Model) -> Trajectory:
     """The same trajectory, of the robot as it was loaded."""
     same = trajectory.model.n_rows == model.n_rows
     arrays = {n: x for n, x in trajectory.arrays.items() if same or n not in ("forces", "residual")}
@@ -244,31 +217,23 @@ def _on(trajectory: Trajectory, model: Model) -> Trajectory:
 
 
 def _deliver(
-    console: Console,
-    trajectory: Trajectory,
-    told: dict,
-    robot: str,
-    save: Path | None,
-    plot: Path | None,
+    console: Console, trajectory: Trajectory, summary: dict, robot: str, save: Path | None, plot: Path | None,
     as_json: bool,
-) -> None:
-    show(console, told)
+) -> None:  # fmt: skip
+    """Print the summary; save and draw what is asked for."""
+    show(console, summary)
     if save is not None:
         if save.suffix != "":  # a directory has it already
             trajectory.save(save)
-        told["saved"] = str(save)
-        console.print(
-            f"saved {save}; play it: sarrus view {robot} --trajectory {save}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        summary["saved"] = str(save)
+        line = f"saved {save}; play it: sarrus view {robot} --trajectory {save}"
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     if plot is not None:
         trajectory.plot(plot)
-        told["plot"] = str(plot)
+        summary["plot"] = str(plot)
         console.print(f"drew {plot}", markup=False, highlight=False)
     if as_json:
-        typer.echo(json.dumps(told, indent=2))
+        typer.echo(json.dumps(summary, indent=2))
 
 
 def _view(console: Console, trajectory: Trajectory) -> None:

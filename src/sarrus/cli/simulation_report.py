@@ -19,27 +19,28 @@ _STATES = 4000  # at most so many are looked at for energies and closure errors
 
 def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: float, compile_seconds: float) -> dict:
     """Everything that is printed. `model`: with what is embedded, as it was stepped."""
-    said = trajectory.settings
-    steps, robots = int(said["steps"]), trajectory.batch or 1
-    part = _part(trajectory)
+    settings = trajectory.settings
+    steps, robots = int(settings["steps"]), trajectory.batch or 1
+    part = _sample(trajectory)
     drift = part.drift if len(part) else None
     conservative = not controlled and not any(
         np.any(b.joint.damping) or np.any(b.joint.friction) or np.isfinite([*b.joint.lower, *b.joint.upper]).any()
         for b in model.bodies
     )
-    evaluations = _DYNAMICS_PER_STEP.get(said["integrator"], 1)
+    evaluations = _DYNAMICS_PER_STEP.get(settings["integrator"], 1)
     done = steps * robots
     return {
         "robot": model.name, "nv": model.nv, "rows": model.n_rows,
         "embedded": 0 if model.embedding is None else len(model.embedding.constraints),
-        "method": said["method"], "integrator": said["integrator"], "dt": said["dt"],
-        "project_every": said["project_every"], "stabilization": said["stabilization"],
-        "robots": robots, "steps": steps, "simulated_seconds": steps * said["dt"],
-        "interrupted": bool(said["interrupted"]),
-        "operations_per_step": evaluations * op_count(model, said["method"]).total,
-        "iterates": "tolerance" in find(said["method"]).options, "compile_seconds": compile_seconds, "seconds": seconds,
+        "method": settings["method"], "integrator": settings["integrator"], "dt": settings["dt"],
+        "project_every": settings["project_every"], "stabilization": settings["stabilization"],
+        "robots": robots, "steps": steps, "simulated_seconds": steps * settings["dt"],
+        "interrupted": bool(settings["interrupted"]),
+        "operations_per_step": evaluations * op_count(model, settings["method"]).total,
+        "iterates": "tolerance" in find(settings["method"]).options,
+        "compile_seconds": compile_seconds, "seconds": seconds,
         "us_per_step": 1e6 * seconds / done if done else None,
-        "real_time_factor": done * said["dt"] / seconds if done and seconds > 0.0 else None,
+        "real_time_factor": done * settings["dt"] / seconds if done and seconds > 0.0 else None,
         "conservative": conservative,
         "energy_drift": None if drift is None or not conservative else float(np.max(drift.energy)),
         "energy_begin": None if drift is None else float(np.mean(part.energy.total[..., 0])),
@@ -50,7 +51,7 @@ def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: floa
     }  # fmt: skip
 
 
-def _part(trajectory: Trajectory) -> Trajectory:
+def _sample(trajectory: Trajectory) -> Trajectory:
     """Enough states for energies and errors: all, or some robots, or some times (not in step with projections)."""
     if trajectory.batch is not None and trajectory.batch > 16:
         arrays = {name: x[:: -(-len(x) // 16)] for name, x in trajectory.arrays.items()}
@@ -60,48 +61,52 @@ def _part(trajectory: Trajectory) -> Trajectory:
     return trajectory if stride <= 1 else trajectory[:: stride + 1 - stride % 2]
 
 
-def show(console: Console, said: dict[str, Any]) -> None:
+def show(console: Console, summary: dict[str, Any]) -> None:
     """The report as a table."""
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    held = f", {said['rows']} constraint rows" if said["rows"] else ", no constraint rows"
-    embedded = f", {said['embedded']} constraints embedded" if said["embedded"] else ""
-    table.add_row("robot", f"[bold]{said['robot']}[/bold]: {said['nv']} dof{held}{embedded}")
-    many = f"{said['robots']:,} robots, each " if said["robots"] > 1 else ""
-    cut = " [yellow](interrupted)[/yellow]" if said["interrupted"] else ""
-    table.add_row("simulated", f"{many}{said['simulated_seconds']:g} s in {said['steps']:,} steps{cut}")
-    table.add_row("method", f"{said['method']}, {said['integrator']}, dt {said['dt']:g} s{_kept(said)}")
-    first = ", first iteration" if said["iterates"] else ""
-    table.add_row("operations per step", f"{said['operations_per_step']:,} (dynamics{first})")
-    table.add_row("compiled in", f"{said['compile_seconds']:.2f} s (kernels are cached)")
-    if said["us_per_step"] is not None:
-        table.add_row("time per step", f"{said['us_per_step']:.3g} us")
-        table.add_row("real-time factor", f"{said['real_time_factor']:,.0f}")
-    if said["energy_drift"] is not None:
-        table.add_row("energy drift", f"{said['energy_drift']:.1e} (relative to what was turned over)")
-    elif said["energy_begin"] is not None:
-        mean = ", mean of the robots" if said["robots"] > 1 else ""
-        table.add_row("energy", f"{said['energy_begin']:.4g} J, then {said['energy_end']:.4g} J{mean}; forces did work")
-    if said["closure_error"] is not None:
-        held = said["rows"] or said["embedded"]
-        table.add_row("closure error", f"{said['closure_error']:.1e} (m or rad, at worst)" if held else "no loops")
-    for words, count in said["statuses"].items():
+    held = f", {summary['rows']} constraint rows" if summary["rows"] else ", no constraint rows"
+    embedded = f", {summary['embedded']} constraints embedded" if summary["embedded"] else ""
+    table.add_row("robot", f"[bold]{summary['robot']}[/bold]: {summary['nv']} dof{held}{embedded}")
+    many = f"{summary['robots']:,} robots, each " if summary["robots"] > 1 else ""
+    cut = " [yellow](interrupted)[/yellow]" if summary["interrupted"] else ""
+    table.add_row("simulated", f"{many}{summary['simulated_seconds']:g} s in {summary['steps']:,} steps{cut}")
+    table.add_row(
+        "method", f"{summary['method']}, {summary['integrator']}, dt {summary['dt']:g} s{_how_closed(summary)}"
+    )
+    first = ", first iteration" if summary["iterates"] else ""
+    table.add_row("operations per step", f"{summary['operations_per_step']:,} (dynamics{first})")
+    table.add_row("compiled in", f"{summary['compile_seconds']:.2f} s (kernels are cached)")
+    if summary["us_per_step"] is not None:
+        table.add_row("time per step", f"{summary['us_per_step']:.3g} us")
+        table.add_row("real-time factor", f"{summary['real_time_factor']:,.0f}")
+    if summary["energy_drift"] is not None:
+        table.add_row("energy drift", f"{summary['energy_drift']:.1e} (relative to what was turned over)")
+    elif summary["energy_begin"] is not None:
+        mean = ", mean of the robots" if summary["robots"] > 1 else ""
+        table.add_row(
+            "energy", f"{summary['energy_begin']:.4g} J, then {summary['energy_end']:.4g} J{mean}; forces did work"
+        )
+    if summary["closure_error"] is not None:
+        held = summary["rows"] or summary["embedded"]
+        table.add_row("closure error", f"{summary['closure_error']:.1e} (m or rad, at worst)" if held else "no loops")
+    for words, count in summary["statuses"].items():
         good = words == "ok"
         style = "green" if good else "bold red"
         table.add_row("status", f"[{style}]{words}[/{style}]: {count:,} recorded states")
-    if said["failed_robots"] and said["robots"] > 1:
-        table.add_row("", f"[bold red]{said['failed_robots']:,} of {said['robots']:,} robots failed[/bold red]")
+    if summary["failed_robots"] and summary["robots"] > 1:
+        table.add_row("", f"[bold red]{summary['failed_robots']:,} of {summary['robots']:,} robots failed[/bold red]")
     console.print(table, highlight=False)
 
 
-def _kept(said: dict[str, Any]) -> str:
+def _how_closed(summary: dict[str, Any]) -> str:
     """How loops stay closed, in words."""
-    if not said["rows"] and not said["embedded"]:
+    if not summary["rows"] and not summary["embedded"]:
         return ""
     parts = []
-    if said["project_every"]:
-        parts.append(f"projected every {said['project_every']} steps")
-    if said["stabilization"]:
-        parts.append(f"Baumgarte {said['stabilization']:g} s")
+    if summary["project_every"]:
+        parts.append(f"projected every {summary['project_every']} steps")
+    if summary["stabilization"]:
+        parts.append(f"Baumgarte {summary['stabilization']:g} s")
     return "; " + (", ".join(parts) or "loops may drift")

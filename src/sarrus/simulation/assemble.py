@@ -9,9 +9,9 @@ import numpy as np
 
 from sarrus.errors import AssemblyError, StateError, UnsupportedError, unknown_name
 from sarrus.model.model import Model
-from sarrus.model.state import check_configuration, difference, limits, outside_limits, starting_configuration
+from sarrus.model.state import check_configuration, difference, limits, moved, outside_limits, starting_configuration
 from sarrus.simulation.projection import CLOSED, Projector, most_violated_constraint, with_position_constraints
-from sarrus.simulation.random_states import closed_within_limits, seeds
+from sarrus.simulation.random_states import project_within_limits, random_configurations
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
 
@@ -64,7 +64,9 @@ def assemble(
     for name in known or {}:
         held[model.layout.v_of(name)] = 1.0
     close = Projector(closing)
-    start = _on_loop(close, np.array(np.broadcast_to(reference, (count, model.nq))))
+    open_start = np.array(np.broadcast_to(reference, (count, model.nq)))
+    start, error = project_within_limits(close, open_start)
+    start = np.where((error <= CLOSED)[:, None], start, open_start)  # a reference that cannot be closed serves as it is
     q, error = _followed(close, start, wanted, held)
     status = np.where(error <= CLOSED, Status.OK, Status.NO_ASSEMBLY)
     for k in np.flatnonzero(status):  # each has restarts of its own
@@ -110,31 +112,21 @@ def _wanted(model: Model, known: Mapping[str, Any], reference: Array) -> tuple[A
     return check_configuration(model, wanted), not sizes
 
 
-def _on_loop(close: Projector, q: Array) -> Array:
-    """The references themselves may be open; where they cannot be closed they serve as they are."""
-    found, error = closed_within_limits(close, q)
-    return np.where((error <= CLOSED)[:, None], found, q)
-
-
 def _followed(close: Projector, start: Array, wanted: Array, held: Array) -> tuple[Array, Array]:
-    """Move the known joints from start to wanted, all others following on the loop. Returns where that ended, and
-    errors; infinite where it did not get there.
+    """Where it ends to move the known joints from start to wanted, all others following on the loop, and the error:
+    infinite where it did not get there. Where steps are too large for that, they are made smaller.
     """
-    q, error = np.array(start), np.full(len(start), np.inf)
-    pending = np.arange(len(start))
-    for finer in (1, _FINER):
-        found, error[pending] = _walk(close, start[pending], wanted[pending], held, _STEP / finer)
-        q[pending] = found
-        pending = pending[error[pending] > CLOSED]
-        if not len(pending):
-            break
+    q, error = _walk(close, start, wanted, held, _STEP)
+    again = error > CLOSED
+    if again.any():
+        q[again], error[again] = _walk(close, start[again], wanted[again], held, _STEP / _FINER)
     return q, np.where(error <= CLOSED, error, np.inf)
 
 
 def _walk(close: Projector, start: Array, wanted: Array, held: Array, step: float) -> tuple[Array, Array]:
     """In steps of at most that size. The others first go on as they did."""
     model, rng = close.model, np.random.default_rng(0)
-    way = difference(model, start, wanted) * held
+    way, known = difference(model, start, wanted) * held, _held_coordinates(model, held)
     count = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / step)))
     q, last, error = np.array(start), np.zeros_like(way), np.zeros(len(start))
     for k in range(1, count + 1):
@@ -142,29 +134,24 @@ def _walk(close: Projector, start: Array, wanted: Array, held: Array, step: floa
         for nudge in (0.0, step, 4.0 * step):  # where loops are singular nothing tells where to go
             if not len(on):
                 break
-            ahead = _moved(model, q[on], last[on] + nudge * rng.normal(size=way[on].shape), 1.0 - held, q[on])
-            ahead = _moved(model, start[on], way[on] * (k / count), held, ahead)
-            if k == count:  # there to the last bit
-                for s, t in zip(model.layout.q, model.layout.v, strict=True):
-                    ahead[:, s] = wanted[on][:, s] if held[t].any() else ahead[:, s]
-            result = close(ahead, held=held)
-            moved = difference(model, q[on], result.q)
-            far = np.abs(moved).max(axis=-1, initial=0.0) > max(_FARTHEST, 4.0 * step)
+            others = moved(model, q[on], last[on] + nudge * rng.normal(size=way[on].shape))
+            goal = wanted[on] if k == count else moved(model, start[on], way[on] * (k / count))  # there to the last bit
+            result = close(np.where(known, goal, others), held=held)
+            change = difference(model, q[on], result.q)
+            far = np.abs(change).max(axis=-1, initial=0.0) > max(_FARTHEST, 4.0 * step)
             error[on] = np.where(far, np.inf, result.error)
             kept = error[on] <= CLOSED
-            q[on[kept]], last[on[kept]] = result.q[kept], moved[kept]
+            q[on[kept]], last[on[kept]] = result.q[kept], change[kept]
             on = on[~kept]
     return q, error
 
 
-def _moved(model: Model, q: Array, step: Array, which: Array | float, others: Array) -> Array:
-    """The joints `which` of q moved by a step; all else from `others`."""
-    mask = np.broadcast_to(which, (model.nv,))
-    out = np.array(others)
-    for body, sq, sv in zip(model.bodies, model.layout.q, model.layout.v, strict=True):
-        if mask[sv].any():
-            out[:, sq] = body.joint.type.integrate(q[:, sq], step[:, sv])
-    return out
+def _held_coordinates(model: Model, held: Array) -> Array:
+    """(nq,) whether an element of q belongs to a joint that is held."""
+    mask = np.zeros(model.nq, bool)
+    for s, t in zip(model.layout.q, model.layout.v, strict=True):
+        mask[s] = held[t].any()
+    return mask
 
 
 def _restarted(
@@ -172,19 +159,15 @@ def _restarted(
 ) -> tuple[Array, float]:
     """The assembly nearest to the start that is found from random ones; what comes nearest to one if none is."""
     model = close.model
-    tries = seeds(model, rng, attempts + 1)
+    tries = random_configurations(model, rng, attempts + 1)
     tries[0] = start
-    for s, t in zip(model.layout.q, model.layout.v, strict=True):
-        if held[t].any():
-            tries[:, s] = wanted[s]
-    found, error = closed_within_limits(close, tries, held)
+    known = _held_coordinates(model, held)
+    tries[:, known] = wanted[known]
+    found, error = project_within_limits(close, tries, held)
     fits = (error <= CLOSED) & ~outside_limits(model, found).any(axis=-1)
     good = fits if fits.any() else error <= CLOSED
-    if not good.any():
-        best = int(np.argmin(error))
-        return found[best], float(error[best])
-    away = np.where(good, np.linalg.norm(difference(model, start, found), axis=-1), np.inf)
-    best = int(np.argmin(away))
+    away = np.linalg.norm(difference(model, start, found), axis=-1) if good.any() else error
+    best = int(np.argmin(np.where(good | ~good.any(), away, np.inf)))
     return found[best], float(error[best])
 
 

@@ -52,11 +52,11 @@ def energy(model: Model, q: Array, v: Array) -> Energy:
     return Energy(found["kinetic"], found["potential"], elastic)
 
 
-def momentum(model: Model, q: Array, v: Array) -> Momentum:
-    """The momentum at states (..., nq), (..., nv)."""
+def momentum(model: Model, q: Array, v: Array, center_of_mass: Array) -> Momentum:
+    """The momentum at states (..., nq), (..., nv), whose centre of mass (..., 3) is known."""
     h = evaluate(model, "centroidal_momentum", {"q": q, "v": v})["h"]
     linear, centroidal = h[..., :3], h[..., 3:]
-    return Momentum(linear, centroidal + np.cross(center_of_mass(model, q), linear), centroidal)
+    return Momentum(linear, centroidal + np.cross(center_of_mass, linear), centroidal)
 
 
 def center_of_mass(model: Model, q: Array) -> Array:

@@ -38,13 +38,18 @@ def closure_error(model: Model, q: Array) -> Array:
     return evaluate(model, "project", {"q": q}, max_iterations=0)["error"]
 
 
+def rows_of_constraints(model: Model) -> dict[str, slice]:
+    """Where the rows of every active constraint are, by its name."""
+    ends = np.cumsum([0, *(c.size for c in model.active_constraints)]).tolist()
+    return {c.name: slice(*span) for c, span in zip(model.active_constraints, pairwise(ends), strict=True)}
+
+
 def most_violated_constraint(model: Model, q: Array) -> str:
     """The name of the constraint that is the farthest from closed at a configuration (nq,), for messages."""
     model = model.spanning  # what is embedded must hold as well
     error = np.abs(closure(model, q).position.astype(float))
-    ends = np.cumsum([0, *(c.size for c in model.active_constraints)])
-    sizes = [float(error[a:b].max(initial=0.0)) for a, b in pairwise(ends)]
-    return model.active_constraints[int(np.argmax(sizes))].name if sizes else "none"
+    sizes = {name: float(error[rows].max(initial=0.0)) for name, rows in rows_of_constraints(model).items()}
+    return max(sizes, key=lambda name: sizes[name], default="none")
 
 
 def holds_position(constraint: Constraint) -> bool:

@@ -41,11 +41,11 @@ def random_state(
         pending = np.flatnonzero(~inside if attempt < attempts // 2 else ~closed)
         if not len(pending):
             break
-        start = seeds(model, rng, len(pending))
+        start = random_configurations(model, rng, len(pending))
         if attempt >= attempts // 2:  # where hardly anything closes, nearer to the pose in the file
             home = starting_configuration(model)
             start = integrate(model, home, rng.uniform(size=(len(pending), 1)) * difference(model, home, start))
-        found, error = closed_within_limits(close, start)
+        found, error = project_within_limits(close, start)
         best = int(np.argmin(error))
         if error[best] < smallest:
             smallest, nearest = float(error[best]), found[best]
@@ -64,7 +64,7 @@ def random_state(
     return (q[0], v[0]) if batch is None else (q, v)
 
 
-def seeds(model: Model, rng: np.random.Generator, count: int) -> Array:
+def random_configurations(model: Model, rng: np.random.Generator, count: int) -> Array:
     """Random configurations, loops open: within limits, and everywhere where a file does not know them."""
     q, _ = model_state.random_state(model, rng, count)
     for body, s in zip(model.bodies, model.layout.q, strict=True):
@@ -75,7 +75,7 @@ def seeds(model: Model, rng: np.random.Generator, count: int) -> Array:
     return q
 
 
-def closed_within_limits(close: Projector, q: Array, held: Array | None = None) -> tuple[Array, Array]:
+def project_within_limits(close: Projector, q: Array, held: Array | None = None) -> tuple[Array, Array]:
     """Project. Joints that are then far outside their limits are put there and held; the others are projected again.
 
     Returns configurations and errors; where loops do not close within limits, they are closed outside.

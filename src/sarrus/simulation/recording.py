@@ -14,7 +14,7 @@ from sarrus.errors import StateError
 from sarrus.model.model import Model
 from sarrus.simulation import trajectory_files as files
 from sarrus.simulation.trajectory import State, Trajectory
-from sarrus.simulation.trajectory_files import ABOUT, FIELDS, Contents
+from sarrus.simulation.trajectory_files import ABOUT, Contents
 from sarrus.spatial.arrays import Array
 
 _MEGABYTES = 32.0  # of a part, about
@@ -84,9 +84,6 @@ class Recorder:
 
     def record(self, time: float, q: Array, v: Array, **fields: Any) -> None:
         """One state; fields: tau, qdd, forces, residual, iterations, status. One that is there is passed over."""
-        for name in fields:
-            if name not in FIELDS:
-                raise StateError(f"{name!r} is no field of a trajectory. Valid: {', '.join(FIELDS)}")
         axis = np.ndim(q) - 1
         arrays: dict[str, Any] = {name: np.expand_dims(x, axis) for name, x in {"q": q, "v": v, **fields}.items()}
         self.extend(Trajectory(self.model, [time], **arrays))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from sarrus.model.model import Model
 from sarrus.simulation import conserved
 from sarrus.simulation import trajectory_files as files
 from sarrus.simulation.conserved import Drift, Energy, Momentum
-from sarrus.simulation.projection import closure_error
+from sarrus.simulation.projection import closure_error, rows_of_constraints
 from sarrus.simulation.trajectory_files import FIELDS, Contents
 from sarrus.simulation.trajectory_plot import plot
 from sarrus.spatial.arrays import Array
@@ -37,41 +36,30 @@ class Trajectory:
     trajectory[100:200:5]         a part in time; `trajectory.robot(3)` one of a batch
     trajectory.energy, .momentum, .closure_error, .drift    computed when asked for
 
-    tau, qdd, forces, residual, iterations and status are None where they were not recorded. `forces` act on the robot
-    as results of `forward_dynamics` say; `status` indexes `settings["status_words"]` (default: those of
-    `forward_dynamics`). `settings` says how the trajectory was made: numbers, strings and lists of them.
+    tau, qdd, forces, residual, iterations and status are None where they were not recorded; `arrays` has what was.
+    `forces` act on the robot as results of `forward_dynamics` say; `status` indexes `settings["status_words"]`
+    (default: those of `forward_dynamics`). `settings` says how the trajectory was made: numbers, strings and lists.
     """
 
     def __init__(
-        self,
-        model: Model,
-        time: Any,
-        q: Any,
-        v: Any,
-        *,
-        tau: Any = None,
-        qdd: Any = None,
-        forces: Any = None,
-        residual: Any = None,
-        iterations: Any = None,
-        status: Any = None,
-        settings: dict[str, Any] | None = None,
+        self, model: Model, time: Any, q: Any, v: Any, *, settings: dict[str, Any] | None = None, **recorded: Any
     ) -> None:
         self.model = model
         self.settings: dict[str, Any] = dict(settings or {})
         self.time: Array = np.asarray(time, dtype=float)
         if self.time.ndim != 1:
             raise StateError(f"time: expected shape (T,), got {self.time.shape}")
-        shape = np.shape(q)
-        if len(shape) not in (2, 3):
-            raise StateError(f"q: expected shape (T, {model.nq}) or (B, T, {model.nq}), got {shape}")
-        lead = (*shape[:-2], len(self.time))
-        self.q: Array = _checked(model, "q", q, lead)
-        self.v: Array = _checked(model, "v", v, lead)
-        others = {"tau": tau, "qdd": qdd, "forces": forces, "residual": residual, "iterations": iterations,
-                  "status": status}  # fmt: skip
+        if np.ndim(q) not in (2, 3):
+            raise StateError(f"q: expected shape (T, {model.nq}) or (B, T, {model.nq}), got {np.shape(q)}")
+        lead = (*np.shape(q)[:-2], len(self.time))
+        for name in recorded:
+            if name not in FIELDS:
+                raise StateError(f"{name!r} is no field of a trajectory. Valid: {', '.join(FIELDS)}")
+        given = {"q": q, "v": v, **recorded}
+        self.arrays = {n: _checked(model, n, given[n], lead) for n in FIELDS if given.get(n) is not None}
+        self.q, self.v = self.arrays["q"], self.arrays["v"]
         self.tau, self.qdd, self.forces, self.residual, self.iterations, self.status = (
-            None if x is None else _checked(model, name, x, lead) for name, x in others.items()
+            self.arrays.get(name) for name in list(FIELDS)[2:]
         )
 
     @classmethod
@@ -80,11 +68,6 @@ class Trajectory:
         return cls(model, contents.time, settings=contents.settings, **contents.arrays)
 
     # --- parts ---------------------------------------------------------------------------------------------
-
-    @property
-    def arrays(self) -> dict[str, Array]:
-        """What was recorded, by name."""
-        return {name: getattr(self, name) for name in FIELDS if getattr(self, name) is not None}
 
     @property
     def contents(self) -> Contents:
@@ -130,32 +113,29 @@ class Trajectory:
         return Trajectory(self.model, self.time, settings=self.settings, **arrays)
 
     def velocity(self, joint: str) -> Array:
-        return _squeezed(self.v[..., self.model.layout.v_of(joint)])
+        return self._of_joint("v", joint)
 
     def acceleration(self, joint: str) -> Array:
-        return _squeezed(self._recorded("qdd")[..., self.model.layout.v_of(joint)])
+        return self._of_joint("qdd", joint)
 
     def torque(self, joint: str) -> Array:
         """Joint force or torque that was applied."""
-        return _squeezed(self._recorded("tau")[..., self.model.layout.v_of(joint)])
+        return self._of_joint("tau", joint)
+
+    def _of_joint(self, name: str, joint: str) -> Array:
+        return _squeezed(self._recorded(name)[..., self.model.layout.v_of(joint)])
 
     def force(self, constraint: str) -> Array:
         """Of a constraint on the robot, (T, rows)."""
-        return self._recorded("forces")[..., self._rows_of(constraint)]
-
-    def _rows_of(self, constraint: str) -> slice:
-        active = self.model.active_constraints
-        ends = np.cumsum([0, *(c.size for c in active)])
-        spans = {c.name: slice(int(a), int(b)) for c, (a, b) in zip(active, pairwise(ends), strict=True)}
-        if constraint not in spans:
-            raise unknown_name("constraint", constraint, spans)
-        return spans[constraint]
+        rows = rows_of_constraints(self.model)
+        if constraint not in rows:
+            raise unknown_name("constraint", constraint, rows)
+        return self._recorded("forces")[..., rows[constraint]]
 
     def _recorded(self, name: str) -> Array:
-        x = getattr(self, name)
-        if x is None:
+        if name not in self.arrays:
             raise StateError(f"{name} was not recorded. Recorded: {', '.join(self.arrays)}")
-        return x
+        return self.arrays[name]
 
     @property
     def final(self) -> State:
@@ -194,7 +174,7 @@ class Trajectory:
 
     @cached_property
     def momentum(self) -> Momentum:
-        return conserved.momentum(self.model, self.q, self.v)
+        return conserved.momentum(self.model, self.q, self.v, self.center_of_mass)
 
     @cached_property
     def center_of_mass(self) -> Array:

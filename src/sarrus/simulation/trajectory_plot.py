@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sarrus.errors import MissingDependencyError, StateError
-from sarrus.model.bodies import Joint
+from sarrus.model.joints import AbstractJointType
 from sarrus.spatial.arrays import Array
 
 Trajectory = Any  # its module imports this one
@@ -29,24 +28,25 @@ _COORDINATES = {  # of joints with several: of q, of v
 }
 
 
+class Panel(NamedTuple):
+    """Lines over time, by their labels."""
+
+    quantity: str  # with its unit
+    lines: dict[str, Array]
+    has_legend: bool = True
+    errors_at: Array | None = None  # times of errors, which are drawn by their order of magnitude
+
+
 def plot(trajectory: Trajectory, path: str | PathLike[str] | None, joints: list[str] | None) -> Any:
     """See `Trajectory.plot`. Of a batch, the first robot."""
     if not len(trajectory):
         raise StateError("plot: the trajectory is empty")
     whole = trajectory if trajectory.batch is None else trajectory.robot(0)
     shown = whole[:: max(1, -(-len(whole) // _MOST_POINTS))]
-    names = _chosen(shown, joints)
-    panels = [_positions, _velocities, _energy]
-    if shown.constraint_names:
-        panels.append(_closure)
-    if shown.forces is not None and shown.constraint_names:
-        panels.append(_forces)
+    panels = _panels(shown, _chosen(shown, joints))
     figure = _figure(len(panels))
     for axes, panel in zip(figure.axes, panels, strict=False):
-        panel(axes, shown, names)
-        axes.grid(alpha=0.25, linewidth=0.6)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
+        _draw(axes, shown.time, panel)
     for axes in figure.axes[len(panels) :]:
         axes.remove()
     for axes in figure.axes[-2:]:
@@ -70,6 +70,20 @@ def _figure(panels: int) -> Any:
     return figure
 
 
+def _draw(axes: Any, time: Array, panel: Panel) -> None:
+    for name, x in panel.lines.items():
+        if panel.errors_at is None:
+            axes.plot(time, x, label=name, lw=1.6 if name == "total" else 1.1)
+        else:
+            axes.semilogy(panel.errors_at, np.maximum(x, 1e-17), lw=1.1, color="tab:red")
+    axes.set_ylabel(panel.quantity)
+    if panel.has_legend and panel.lines:
+        axes.legend(fontsize=7, framealpha=0.75, edgecolor="none", ncols=2, loc="best", handlelength=1.2)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+
+
 def _chosen(trajectory: Trajectory, joints: list[str] | None) -> list[str]:
     """The joints to draw: those asked for, or those with few coordinates that move most."""
     model = trajectory.model
@@ -83,74 +97,50 @@ def _chosen(trajectory: Trajectory, joints: list[str] | None) -> list[str]:
     return [name for name in model.joint_names if name in most]
 
 
-def _lines(axes: Any, trajectory: Trajectory, names: list[str], values: Callable[[str], Array], of: int) -> None:
-    """A line per coordinate; of: 0 for positions, 1 for velocities."""
-    drawn = 0
-    for name in names:
-        joint: Joint = trajectory.model.bodies[trajectory.model.joint_index(name)].joint
-        x = values(name)
-        several = x.ndim == 2
-        columns = x if several else x[:, None]
-        moving = [k for k in range(columns.shape[1]) if not several or np.ptp(columns[:, k]) > _STILL]
-        for k in moving:
-            if drawn == _MOST_LINES:
-                return
-            label = f"{name} {_COORDINATES[joint.type.name][of].split()[k]}" if several else name
-            axes.plot(trajectory.time, columns[:, k], label=label, lw=1.1)
-            drawn += 1
+def _panels(trajectory: Trajectory, names: list[str]) -> list[Panel]:
+    joints = {name: trajectory.model.bodies[trajectory.model.joint_index(name)].joint.type for name in names}
+    lengths = {kind.name in _LENGTHS for kind in joints.values()}
+    all_plain = all(kind.nq == kind.nv == 1 for kind in joints.values())
+    unit = "m" if lengths == {True} else "rad" if all_plain and len(lengths) == 1 else "rad, m"
+    per_second = ", ".join(f"{part}/s" for part in unit.split(", "))
+    positions = _coordinates(joints, {name: trajectory[name] for name in names}, 0)
+    velocities = _coordinates(joints, {name: trajectory.velocity(name) for name in names}, 1)
+    panels = [
+        Panel(f"position [{unit}]", positions),
+        Panel(
+            f"velocity [{per_second}]", velocities, has_legend=not all_plain
+        ),  # else the lines are those of positions
+        _energy(trajectory),
+    ]
+    if not trajectory.constraint_names:
+        return panels
+    starts = np.arange(0, len(trajectory), max(1, len(trajectory) // _WINDOWS))
+    errors = np.maximum.reduceat(trajectory.closure_error, starts)
+    panels.append(Panel("closure error [m, rad]", {"error": errors}, False, trajectory.time[starts]))
+    return panels if trajectory.forces is None else [*panels, _forces(trajectory)]
 
 
-def _legend(axes: Any) -> None:
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=7, framealpha=0.75, edgecolor="none", ncols=2, loc="best", handlelength=1.2)
+def _coordinates(joints: dict[str, AbstractJointType], values: dict[str, Array], of: int) -> dict[str, Array]:
+    """A line per coordinate that moves; of: 0 for positions, 1 for velocities."""
+    lines = {}
+    for name, x in values.items():
+        if x.ndim == 1:
+            lines[name] = x
+        else:
+            labels = _COORDINATES[joints[name].name][of].split()
+            lines |= {f"{name} {label}": y for label, y in zip(labels, x.T, strict=True) if np.ptp(y) > _STILL}
+    return dict(list(lines.items())[:_MOST_LINES])
 
 
-def _unit(trajectory: Trajectory, names: list[str]) -> str:
-    kinds = {trajectory.model.bodies[trajectory.model.joint_index(n)].joint.type for n in names}
-    lengths = {kind.name in _LENGTHS for kind in kinds}
-    return (
-        "m" if lengths == {True} else "rad" if all(k.nq == k.nv == 1 for k in kinds) and len(lengths) == 1 else "rad, m"
-    )
-
-
-def _positions(axes: Any, trajectory: Trajectory, names: list[str]) -> None:
-    _lines(axes, trajectory, names, lambda name: trajectory[name], 0)
-    axes.set_ylabel(f"position [{_unit(trajectory, names)}]")
-    _legend(axes)
-
-
-def _velocities(axes: Any, trajectory: Trajectory, names: list[str]) -> None:
-    _lines(axes, trajectory, names, trajectory.velocity, 1)
-    per_second = ", ".join(f"{unit}/s" for unit in _unit(trajectory, names).split(", "))
-    axes.set_ylabel(f"velocity [{per_second}]")
-    if any(trajectory[name].ndim == 2 for name in names):  # other lines than those of positions
-        _legend(axes)
-
-
-def _energy(axes: Any, trajectory: Trajectory, names: list[str]) -> None:
+def _energy(trajectory: Trajectory) -> Panel:
     energy = trajectory.energy
     lowest = float(np.nanmin(energy.potential))
-    shown = {"total": energy.total - lowest, "kinetic": energy.kinetic, "potential": energy.potential - lowest}
-    if np.any(energy.elastic):
-        shown["elastic"] = energy.elastic
-    for name, x in shown.items():
-        axes.plot(trajectory.time, x, label=name, lw=1.6 if name == "total" else 1.1)
-    axes.set_ylabel("energy [J]")
-    _legend(axes)
+    lines = {"total": energy.total - lowest, "kinetic": energy.kinetic, "potential": energy.potential - lowest}
+    return Panel("energy [J]", lines | ({"elastic": energy.elastic} if np.any(energy.elastic) else {}))
 
 
-def _closure(axes: Any, trajectory: Trajectory, names: list[str]) -> None:
-    starts = np.arange(0, len(trajectory), max(1, len(trajectory) // _WINDOWS))
-    largest = np.maximum.reduceat(trajectory.closure_error, starts)
-    axes.semilogy(trajectory.time[starts], np.maximum(largest, 1e-17), lw=1.1, color="tab:red")
-    axes.set_ylabel("closure error [m, rad]")
-
-
-def _forces(axes: Any, trajectory: Trajectory, names: list[str]) -> None:
+def _forces(trajectory: Trajectory) -> Panel:
     """The size of every constraint's forces: metres and radians of its rows are not told apart."""
     sizes = {name: np.linalg.norm(trajectory.force(name), axis=-1) for name in trajectory.constraint_names}
     strongest = sorted(sizes, key=lambda name: -np.nanmax(sizes[name]))[:_MOST_LINES]
-    for name in (n for n in sizes if n in strongest):
-        axes.plot(trajectory.time, sizes[name], label=name, lw=1.1)
-    axes.set_ylabel("constraint forces [N, Nm]")
-    _legend(axes)
+    return Panel("constraint forces [N, Nm]", {name: x for name, x in sizes.items() if name in strongest})

@@ -1,0 +1,104 @@
+"""The native code that executes programs (`codegen/runtime/program.py`): one for all of them, per kind of lane.
+
+It only moves memory and calls kernels, so that the numbers are those of calling the kernels one after the other.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from sarrus.codegen.emit.lane import Lane
+from sarrus.codegen.emit.transfer import move_column, move_square
+from sarrus.codegen.emit.writer import Writer
+
+Kind = IntEnum("Kind", "GATHER SCATTER COPY RUN", start=0)  # of an instruction
+Word = IntEnum("Word", "KIND EVERY PHASE ADDRESS PER_STATE PER_STEP SLOT COUNT OTHER", start=0)  # of an instruction
+
+
+def emit_program(lane: Lane, name: str) -> str:
+    """`name(code, start, first, count, steps, workspace)`: execute the code for states first .. first + count - 1."""
+    lanes = lane.count
+    w = Writer(f"void @{name}(ptr %code, i64 %start, i64 %first, i64 %count, i64 %steps, ptr %w)")
+    counts = [w.value(f"load i64, ptr {w.offset('%code', 8 * k)}, align 8") for k in range(3)]
+    padding = w.offset("%w", w.value(f"load i64, ptr {w.offset('%code', 24)}, align 8"))
+    end = w.value("add i64 %first, %count")
+    sections, section = [], w.offset("%code", 32)
+    for count in counts:
+        sections.append(section)
+        section = w.offset(section, w.value(f"mul i64 {count}, {8 * len(Word)}"))
+    blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
+
+    def obey(which: int, state: str, step: str) -> None:
+        w.do(
+            f"call void @{name}_obey(ptr {sections[which]}, i64 {counts[which]}, i64 {state}, i64 {end}, "
+            f"i64 {step}, ptr %w, ptr {padding})"
+        )
+
+    with w.loop(blocks) as block:
+        state = w.value(f"add i64 {w.value(f'mul i64 {block}, {lanes}')}, %first")
+        obey(0, state, "%start")
+        with w.loop("%steps") as number:
+            obey(1, state, w.value(f"add i64 {number}, %start"))
+        obey(2, state, "%start")
+    return "\n".join([_emit_obey(lane, f"{name}_obey"), w.finish()])
+
+
+def _emit_obey(lane: Lane, name: str) -> str:
+    """One section of a program for one block of states at one step."""
+    w = Writer(f"internal void @{name}(ptr %section, i64 %n, i64 %state, i64 %end, i64 %t, ptr %w, ptr %padding)")
+    last = w.value("sub i64 %end, 1")
+    with w.loop("%n") as i:
+        instruction = w.offset("%section", w.value(f"mul i64 {i}, {8 * len(Word)}"))
+
+        def word(k: int) -> str:
+            return w.value(f"load i64, ptr {w.offset(instruction, 8 * k)}, align 8")
+
+        every = word(Word.EVERY)
+        remainder = w.value(f"urem i64 %t, {every}")
+        with w.when(w.value(f"icmp eq i64 {remainder}, {word(Word.PHASE)}")):
+            kind = word(Word.KIND)
+            slots, count = w.offset("%w", word(Word.SLOT)), word(Word.COUNT)
+            with w.when(w.value(f"icmp eq i64 {kind}, {Kind.RUN:d}")):
+                function = w.value(f"inttoptr i64 {word(Word.ADDRESS)} to ptr")
+                constants = w.value(f"inttoptr i64 {word(Word.OTHER)} to ptr")
+                w.do(f"call void {function}(ptr {slots}, ptr {constants})")
+            with w.when(w.value(f"icmp eq i64 {kind}, {Kind.COPY:d}")):
+                _copy(w, lane, slots, w.offset("%w", word(Word.OTHER)), count)
+            with w.when(w.value(f"icmp ult i64 {kind}, {Kind.COPY:d}")):
+                row = w.value(f"mul i64 {w.value(f'udiv i64 %t, {every}')}, {word(Word.PER_STEP)}")
+                base = w.offset(w.value(f"inttoptr i64 {word(Word.ADDRESS)} to ptr"), row)
+                stride = word(Word.PER_STATE)
+                rows, wanted = [], []
+                for number in range(lane.count):  # lanes beyond the end read the last row, and write nowhere
+                    index = w.value(f"add i64 %state, {number}")
+                    inside = w.value(f"icmp ult i64 {index}, %end")
+                    index = w.value(f"select i1 {inside}, i64 {index}, i64 {last}")
+                    address = w.offset(base, w.value(f"mul i64 {index}, {stride}"))
+                    rows.append(address)
+                    wanted.append(w.value(f"select i1 {inside}, ptr {address}, ptr %padding"))
+                with w.when(w.value(f"icmp eq i64 {kind}, {Kind.GATHER:d}")):
+                    _transfer(w, lane, rows, slots, count, to_rows=False)
+                with w.when(w.value(f"icmp eq i64 {kind}, {Kind.SCATTER:d}")):
+                    _transfer(w, lane, wanted, slots, count, to_rows=True)
+    return w.finish()
+
+
+def _copy(w: Writer, lane: Lane, source: str, target: str, count: str) -> None:
+    T, align = lane.type, lane.alignment
+    with w.loop(count) as i:
+        at = w.value(f"mul i64 {i}, {lane.bytes}")
+        x = w.value(f"load {T}, ptr {w.offset(source, at)}, align {align}")
+        w.do(f"store {T} {x}, ptr {w.offset(target, at)}, align {align}")
+
+
+def _transfer(w: Writer, lane: Lane, rows: list[str], slots: str, count: str, to_rows: bool) -> None:
+    """One row of `count` scalars per lane becomes `count` slots, or the other way round."""
+    whole = w.value(f"udiv i64 {count}, {lane.count}")
+    with w.loop(whole) as i:
+        column, slot = w.value(f"mul i64 {i}, {lane.bytes}"), w.value(f"mul i64 {i}, {lane.count * lane.bytes}")
+        move_square(w, lane, rows, slots, column, slot, to_rows)
+    done = w.value(f"mul i64 {whole}, {lane.count}")
+    with w.loop(w.value(f"sub i64 {count}, {done}")) as i:
+        number = w.value(f"add i64 {i}, {done}")
+        column, slot = w.value(f"mul i64 {number}, {lane.scalar_bytes}"), w.value(f"mul i64 {number}, {lane.bytes}")
+        move_column(w, lane, rows, slots, column, slot, to_rows)
