@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +24,7 @@ class Ldl(NamedTuple):
 
 def ldl(A: Array) -> Ldl:
     """Factor a symmetric positive definite matrix; reads the lower triangle."""
-    n = len(A)
-    L = np.eye(n).astype(A.dtype)
-    W = np.zeros((n, n), dtype=A.dtype)  # L D, kept to save multiplications
-    d_inv = np.empty(n, dtype=A.dtype)
-    for j in range(n):
-        d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
-        d_inv[j] = 1.0 / d
-        for i in range(j + 1, n):
-            W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
-            L[i, j] = W[i, j] * d_inv[j]
-    return Ldl(L, d_inv)
+    return _factor(A, lambda j, d: 1.0 / d)
 
 
 def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
@@ -45,14 +36,23 @@ def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
     """
     n = len(A)
     usual = np.full(n, sum((A[j, j] for j in range(n)), 0.0)) if usual is None else usual
-    L = np.eye(n).astype(A.dtype)
-    W = np.zeros((n, n), dtype=A.dtype)
-    d_inv = np.empty(n, dtype=A.dtype)
-    for j in range(n):
-        d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
+
+    def inverse(j: int, d: Scalar) -> Scalar:
         # what is left of the diagonal is rounding
         dependent = (_DEPENDENT * epsilon()) * A[j, j] + (_NOTHING * epsilon() ** 2) * usual[j]
-        d_inv[j] = choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
+        return choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
+
+    return _factor(A, inverse)
+
+
+def _factor(A: Array, inverse: Callable[[int, Scalar], Scalar]) -> Ldl:
+    """inverse: of pivot j."""
+    n = len(A)
+    L = np.eye(n).astype(A.dtype)
+    W = np.zeros((n, n), dtype=A.dtype)  # L D, kept to save multiplications
+    d_inv = np.empty(n, dtype=A.dtype)
+    for j in range(n):
+        d_inv[j] = inverse(j, A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0))
         for i in range(j + 1, n):
             W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
             L[i, j] = W[i, j] * d_inv[j]
@@ -74,18 +74,10 @@ def ldl_growth(factor: Ldl, usual: Array, squared: bool = False) -> Scalar:
 
 def ldl_solve(factor: Ldl, b: Array) -> Array:
     """A^-1 b for a vector or the columns of a matrix b."""
-    L, d_inv = factor
-    n = len(d_inv)
-    x = np.array(b, dtype=np.result_type(L, b))
-    for i in range(n):
-        for k in range(i):
-            x[i] = x[i] - L[i, k] * x[k]
-    for i in range(n):
-        x[i] = x[i] * d_inv[i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] = x[i] - L[k, i] * x[k]
-    return x
+    x = ldl_forward(factor, b)
+    for i, d_inv in enumerate(factor.d_inv):
+        x[i] = x[i] * d_inv
+    return ldl_backward(factor, x)
 
 
 def ldl_forward(factor: Ldl, b: Array) -> Array:
