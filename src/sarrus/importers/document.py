@@ -33,14 +33,23 @@ class Document:
         """What the names of files in it are relative to."""
         return Path.cwd() if self.path is None else self.path.parent
 
+    def check_root(self, expected: str, kind: str) -> None:
+        if self.tag != expected:
+            raise self.error(f"the root tag of {kind} is <{expected}>, not <{self.tag}>", self.root)
+
     def error(self, message: str, element: Any = None) -> ImportFileError:
         """An error that names the file and the element's line."""
         line = "" if element is None or element.sourceline is None else f", line {element.sourceline}"
         return ImportFileError(f"{self.name}{line}: {message}")
 
 
-def read_document(source: str | PathLike[str]) -> Document:
+Source = str | PathLike[str] | Document
+
+
+def read_document(source: Source) -> Document:
     """Read a path, or a string that starts with `<`, and parse it as XML."""
+    if isinstance(source, Document):
+        return source
     if isinstance(source, str) and source.lstrip(f"{_BOM} \t\r\n").startswith("<"):
         name = "XML string"
         with reading(name):
@@ -50,11 +59,6 @@ def read_document(source: str | PathLike[str]) -> Document:
     path = as_path(source)
     with reading(str(path)):
         return Document(str(path), path, _parse(read_bytes(path), str(path), None))
-
-
-def check_root(document: Document, expected: str, kind: str) -> None:
-    if document.tag != expected:
-        raise document.error(f"the root tag of {kind} is <{expected}>, not <{document.tag}>", document.root)
 
 
 def _parse(content: bytes, name: str, encoding: str | None) -> Any:

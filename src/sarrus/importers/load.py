@@ -5,8 +5,8 @@ from __future__ import annotations
 from os import PathLike
 
 from sarrus.importers.document import read_document
-from sarrus.importers.mjcf import load_mjcf_document
-from sarrus.importers.urdf import load_urdf_document
+from sarrus.importers.mjcf import load_mjcf
+from sarrus.importers.urdf import load_urdf
 from sarrus.model.model import Model
 
 
@@ -29,7 +29,7 @@ def load(
     """
     document = read_document(source)
     if document.tag == "robot":
-        return load_urdf_document(document, floating_base, allow_nonphysical=allow_nonphysical)
+        return load_urdf(document, floating_base, allow_nonphysical=allow_nonphysical)
     if document.tag == "mujoco":
-        return load_mjcf_document(document, floating_base, allow_outside=allow_outside)
+        return load_mjcf(document, floating_base, allow_outside=allow_outside)
     raise document.error(f"unknown root tag <{document.tag}>. Valid: <robot> (URDF), <mujoco> (MJCF)", document.root)

@@ -7,13 +7,12 @@ replaced by stand-ins before compiling, so that a file loads fast, and loads at 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from sarrus.errors import ImportFileError, MissingDependencyError
-from sarrus.importers.document import Document, check_root, read_document
+from sarrus.importers.document import Document, Source, read_document
 from sarrus.importers.mjcf_checks import MjcfChecks
 from sarrus.importers.mujoco_model import import_mujoco
 from sarrus.importers.reading import reading
@@ -26,18 +25,14 @@ _FACES = [0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3]
 _INERTIA_FROM_GEOMS = 1  # compiler/inertiafromgeom="true"
 
 
-def load_mjcf(source: str | PathLike[str], floating_base: bool | None = None, *, allow_outside: bool = False) -> Model:
+def load_mjcf(source: Source, floating_base: bool | None = None, *, allow_outside: bool = False) -> Model:
     """Read an MJCF file, or a string of MJCF (whose files are looked for in the current folder).
 
     floating_base  None: as the file says; True: the one body in the world gets a free joint "root_joint" if it has no
                    joint; False: its free joint is removed
     allow_outside  read files that the file names, such as `<include file="../arm.xml">`, also outside its folder
     """
-    return load_mjcf_document(read_document(source), floating_base, allow_outside=allow_outside)
-
-
-def load_mjcf_document(document: Document, floating_base: bool | None = None, *, allow_outside: bool = False) -> Model:
-    meshes = MeshFiles()
+    document, meshes = read_document(source), MeshFiles()
     compiled, notes = compile_mjcf(document, floating_base, meshes, allow_outside=allow_outside)
     with reading(document.name):
         return import_mujoco(compiled, notes, meshes)
@@ -55,7 +50,7 @@ def compile_mjcf(
     meshes  learns which files the stand-ins stand for
     """
     with reading(document.name):
-        check_root(document, "mujoco", "MJCF")
+        document.check_root("mujoco", "MJCF")
         checks = MjcfChecks(document, allow_outside).run()
         try:
             import mujoco

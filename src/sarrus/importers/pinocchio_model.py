@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.errors import UnsupportedError
-from sarrus.model.bodies import WORLD_NAME
+from sarrus.model.bodies import WORLD_NAME, Placement
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.model import Model
 
@@ -34,8 +34,7 @@ class _Step(NamedTuple):
     nq: int  # of Pinocchio's q
     nv: int
     options: dict[str, Any]
-    R: np.ndarray  # its frame in the one before
-    p: np.ndarray
+    placement: Placement  # its frame in the one before
 
 
 def from_pinocchio(model: Any) -> Model:
@@ -68,56 +67,51 @@ def _body_names(model: Any) -> list[str]:
 
 def _add_joint(model: Any, builder: ModelBuilder, bodies: list[str], i: int) -> None:
     inertia = model.inertias[i]
-    steps = list(_steps(model.names[i], model.joints[i]))
-    M = model.jointPlacements[i]
+    inertial = {"mass": inertia.mass, "com": inertia.lever, "inertia": inertia.inertia, "allow_nonphysical": True}
+    steps = list(_steps(model.names[i], model.joints[i], _placement(model.jointPlacements[i])))
     parent, q, v = bodies[model.parents[i]], model.idx_qs[i], model.idx_vs[i]
-    R, p = M.rotation, M.translation
     for k, step in enumerate(steps):
         last = k == len(steps) - 1
         name = bodies[i] if last else f"{bodies[i]}{step.suffix}"
-        inertial = {"mass": inertia.mass, "com": inertia.lever, "inertia": inertia.inertia, "allow_nonphysical": True}
         builder.add_body(
             name,
             parent,
             joint=step.kind,
             joint_name=model.names[i] + step.suffix,
-            position=p + R @ step.p,
-            rotation=R @ step.R,
+            position=step.placement.p,
+            rotation=step.placement.R,
             **step.options,
             **_carried(model, step, slice(q, q + step.nq), slice(v, v + step.nv)),
             **(inertial if last else {}),
         )
-        parent, q, v, R, p = name, q + step.nq, v + step.nv, np.eye(3), np.zeros(3)
+        parent, q, v = name, q + step.nq, v + step.nv
 
 
-def _steps(name: str, joint: Any, suffix: str = "", R: Any = None, p: Any = None) -> Iterator[_Step]:
+def _placement(M: Any) -> Placement:
+    return Placement(M.rotation, M.translation)
+
+
+def _steps(name: str, joint: Any, placement: Placement, suffix: str = "") -> Iterator[_Step]:
     kind = joint.shortname().removeprefix("JointModel")
-    R = np.eye(3) if R is None else R
-    p = np.zeros(3) if p is None else p
-    if kind[:-1] in _ALIGNED and kind[-1] in _AXES:
-        options = {"axis": _AXES[kind[-1]]}
-        if kind[0] == "H":
-            options["pitch"] = joint.extract().pitch
-        yield _Step(suffix, _ALIGNED[kind[:-1]], joint.nq, joint.nv, options, R, p)
-    elif kind in _UNALIGNED:
-        options = {"axis": _axis(joint)}
-        if kind == "HelicalUnaligned":
-            options["pitch"] = joint.extract().pitch
-        yield _Step(suffix, _UNALIGNED[kind], joint.nq, joint.nv, options, R, p)
+    aligned = kind[:-1] in _ALIGNED and kind[-1] in _AXES
+    if aligned or kind in _UNALIGNED:
+        kind, axis = (_ALIGNED[kind[:-1]], _AXES[kind[-1]]) if aligned else (_UNALIGNED[kind], _axis(joint))
+        options = {"axis": axis} | ({"pitch": joint.extract().pitch} if kind == "helical" else {})
+        yield _Step(suffix, kind, joint.nq, joint.nv, options, placement)
     elif kind in _OTHERS:
-        yield _Step(suffix, _OTHERS[kind], joint.nq, joint.nv, {}, R, p)
+        yield _Step(suffix, _OTHERS[kind], joint.nq, joint.nv, {}, placement)
     elif kind == "Universal":
         concrete = joint.extract()
-        yield _Step(suffix, "universal", 2, 2, {"axis": concrete.axis1, "second_axis": concrete.axis2}, R, p)
+        yield _Step(suffix, "universal", 2, 2, {"axis": concrete.axis1, "second_axis": concrete.axis2}, placement)
     elif kind == "SphericalZYX":
         for k, letter in enumerate("ZYX"):
-            here = (R, p) if k == 0 else (np.eye(3), np.zeros(3))
-            yield _Step(f"{suffix}/{k + 1}", "revolute", 1, 1, {"axis": _AXES[letter]}, *here)
+            here = Placement.identity() if k else placement
+            yield _Step(f"{suffix}/{k + 1}", "revolute", 1, 1, {"axis": _AXES[letter]}, here)
     elif kind == "Composite":
         concrete = joint.extract()
         for k, (part, M) in enumerate(zip(concrete.joints, concrete.jointPlacements, strict=True)):
-            here = (M.rotation, M.translation) if k else (R @ M.rotation, p + R @ M.translation)
-            yield from _steps(name, part, f"{suffix}/{k + 1}", *here)
+            here = _placement(M) if k else placement @ _placement(M)
+            yield from _steps(name, part, here, f"{suffix}/{k + 1}")
     else:
         raise UnsupportedError(
             f"joint {name!r}: {kind} has no counterpart here. Valid: {', '.join(_SUPPORTED)}"

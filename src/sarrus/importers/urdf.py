@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import InertiaError
-from sarrus.importers.document import Document, check_root, read_document
+from sarrus.importers.document import Document, Source, read_document
 from sarrus.importers.names import some
 from sarrus.importers.reading import reading
 from sarrus.importers.urdf_extension import Extension, read_extension
 from sarrus.importers.urdf_plus import TreeEdge, add_couplings, add_frames, add_loops
-from sarrus.importers.urdf_reader import Inertial, UrdfJoint, read_inertials, read_joints
+from sarrus.importers.urdf_reader import UrdfJoint, read_inertials, read_joints
 from sarrus.importers.urdf_transmissions import add_transmissions
 from sarrus.importers.urdf_tree import JOINT_KINDS, check_mimics, check_names, check_tree
 from sarrus.importers.urdf_vocabulary import check_numbers, lost_lines, report_lines
@@ -35,7 +35,7 @@ _POINT = 1e-6  # metres: a radius of gyration below which a body is a point, and
 
 
 def load_urdf(
-    source: str | PathLike[str],
+    source: Source,
     floating_base: bool | None = None,
     *,
     extended: str | PathLike[str] | None = None,
@@ -51,19 +51,10 @@ def load_urdf(
     `mimic`, and URDF+'s `<loop>` and `<coupling>`, become declared constraints; the joints stay ordinary ones.
     A simple `<transmission>` becomes a motor with a gear (`model.actuators`).
     """
-    extension = None if extended is None else read_extension(extended)
-    return load_urdf_document(read_document(source), floating_base, extension, allow_nonphysical=allow_nonphysical)
-
-
-def load_urdf_document(
-    document: Document,
-    floating_base: bool | None = None,
-    extension: Extension | None = None,
-    *,
-    allow_nonphysical: bool = False,
-) -> Model:
+    extension = Extension("") if extended is None else read_extension(extended)
+    document = read_document(source)
     with reading(document.name):
-        check_root(document, "robot", "URDF")
+        document.check_root("robot", "URDF")
         leftovers = list(check_expanded(document))
         check_names(document)
         check_numbers(document)
@@ -73,14 +64,11 @@ def load_urdf_document(
             builder.report(line, lost=True)
         for line in report_lines(document):
             builder.report(line)
-        _Tree(document, builder, extension or Extension("")).add(root, below, bool(floating_base))
+        _Tree(document, builder, extension).add(root, below, bool(floating_base))
         model = builder.build(allow_ill_posed=True)
         if not allow_nonphysical:
             _refuse_nonphysical(model)
         return model
-
-
-# --- the model ---------------------------------------------------------------------------------------
 
 
 def _refuse_nonphysical(model: Model) -> None:
@@ -103,8 +91,8 @@ class _Tree:
 
     def __init__(self, document: Document, builder: ModelBuilder, extension: Extension) -> None:
         self.document, self.builder, self.extension = document, builder, extension
-        self.inertials: dict[str, Inertial] = read_inertials(document)
-        self.joints: dict[str, UrdfJoint] = read_joints(document)
+        self.inertials = read_inertials(document)
+        self.joints = read_joints(document)
         self.body_of: dict[str, str] = {}  # link to the name it has in the model
         self.edges: dict[str, TreeEdge] = {}
 
@@ -169,15 +157,17 @@ class _Tree:
         return name
 
     def _inertial(self, link: str) -> dict[str, Any]:
+        """Arguments of `add_body`.
+
+        The builder keeps any inertia and reports its flaws, which are common in files: what counts is the body that
+        links on fixed joints make up together.
+        """
         inertial = self.inertials.get(link)
         if inertial is None:
             return {}
-        moments = inertial.moments
-        if moments is None and inertial.mass > 0.0:
+        if inertial["inertia"] is None and inertial["mass"] > 0.0:
             self.builder.report(f"link {link!r} has a mass but no <inertia>: it is a point", lost=True)
-        # The builder keeps any inertia and reports its flaws, which are common in files: what counts is the body that
-        # links on fixed joints make up together.
-        return {"mass": inertial.mass, "com": inertial.com, "inertia": moments, "allow_nonphysical": True}
+        return inertial | {"allow_nonphysical": True}
 
     def _carried(self, joint: UrdfJoint, kind: str) -> dict[str, Any]:
         """Limits, damping and friction."""

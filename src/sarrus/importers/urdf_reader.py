@@ -19,12 +19,6 @@ _DEFAULT_AXIS = (1.0, 0.0, 0.0)
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
-class Inertial(NamedTuple):
-    mass: float
-    com: Array  # (3,)
-    moments: Array | None  # (3, 3) about the centre of mass, in the link's axes; None: the file gives none
-
-
 class Mimic(NamedTuple):
     joint: str
     multiplier: float
@@ -45,14 +39,13 @@ class UrdfJoint(NamedTuple):
     independent: bool | None
 
 
-def read_inertials(document: Document) -> dict[str, Inertial]:
-    """By link; links without `<inertial>` are not there."""
-    found = {}
-    for link in document.root.iterchildren("link"):
-        element = link.find("inertial")
-        if element is not None:
-            found[link.get("name")] = _inertial(document, link, element)
-    return found
+def read_inertials(document: Document) -> dict[str, dict[str, Any]]:
+    """By link: mass, com, and inertia about it in the link's axes (None: the file gives none).
+
+    Links without `<inertial>` are not there.
+    """
+    links = ((link, link.find("inertial")) for link in document.root.iterchildren("link"))
+    return {link.get("name"): _inertial(document, link, found) for link, found in links if found is not None}
 
 
 def read_joints(document: Document) -> dict[str, UrdfJoint]:
@@ -72,7 +65,7 @@ def _turn(origin: Any) -> Array:
     return rotation_from_rpy(*rpy) if any(rpy) else np.eye(3)
 
 
-def _inertial(document: Document, link: Any, element: Any) -> Inertial:
+def _inertial(document: Document, link: Any, element: Any) -> dict[str, Any]:
     mass, inertia, origin = (element.find(tag) for tag in ("mass", "inertia", "origin"))
     if mass is None:
         raise document.error(f"<inertial> in <link> {link.get('name')!r} has no <mass>", element)
@@ -81,7 +74,7 @@ def _inertial(document: Document, link: Any, element: Any) -> Inertial:
         xx, xy, xz, yy, yz, zz = (_number(inertia, key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
         R = _turn(origin)
         moments = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    return Inertial(_number(mass, "value"), np.array(three(origin, "xyz")), moments)
+    return {"mass": _number(mass, "value"), "com": np.array(three(origin, "xyz")), "inertia": moments}
 
 
 def _joint(document: Document, element: Any) -> UrdfJoint:
@@ -93,20 +86,21 @@ def _joint(document: Document, element: Any) -> UrdfJoint:
         raise document.error(
             f"independent={flag!r} of <joint> {element.get('name')!r}. Valid: {', '.join(_FLAGS)}", element
         )
+    follows = None
+    if mimic is not None:
+        follows = Mimic(mimic.get("joint"), _number(mimic, "multiplier", 1.0), _number(mimic, "offset"))
     return UrdfJoint(
-        element.get("name"),
-        element.get("type"),
-        element.find("parent").get("link"),
-        element.find("child").get("link"),
-        np.array(three(origin, "xyz")),
-        _turn(origin),
-        _DEFAULT_AXIS if axis is None or axis.get("xyz") is None else three(axis, "xyz"),
-        None if limit is None else _numbers(limit, ("lower", "upper", "velocity", "effort")),
-        {} if dynamics is None else _numbers(dynamics, ("damping", "friction")),
-        None
-        if mimic is None
-        else Mimic(mimic.get("joint"), _number(mimic, "multiplier", 1.0), _number(mimic, "offset")),
-        None if flag is None else _FLAGS[flag.lower()],
+        name=element.get("name"),
+        type=element.get("type"),
+        parent=element.find("parent").get("link"),
+        child=element.find("child").get("link"),
+        position=np.array(three(origin, "xyz")),
+        rotation=_turn(origin),
+        axis=_DEFAULT_AXIS if axis is None or axis.get("xyz") is None else three(axis, "xyz"),
+        limit=None if limit is None else _numbers(limit, ("lower", "upper", "velocity", "effort")),
+        dynamics={} if dynamics is None else _numbers(dynamics, ("damping", "friction")),
+        mimic=follows,
+        independent=None if flag is None else _FLAGS[flag.lower()],
     )
 
 

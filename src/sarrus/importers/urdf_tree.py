@@ -6,6 +6,7 @@ from typing import Any
 
 from sarrus.errors import unknown_name
 from sarrus.importers.document import Document
+from sarrus.model.builder import ring
 
 JOINT_KINDS = {
     "revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed", "floating": "free",
@@ -45,10 +46,9 @@ def check_names(document: Document) -> None:
 
 def check_tree(document: Document) -> tuple[dict[str, list[str]], str]:
     """Joints below each link, sorted by name, and the root; errors if it is not one tree."""
-    links = [element.get("name") for element in document.root.iterchildren("link")]
-    below: dict[str, list[str]] = {link: [] for link in links}
-    children: dict[str, list[str]] = {link: [] for link in links}
-    above: dict[str, tuple[str, str]] = {}
+    below: dict[str, list[str]] = {element.get("name"): [] for element in document.root.iterchildren("link")}
+    child_of: dict[str, str] = {}  # by joint
+    above: dict[str, tuple[str, str]] = {}  # by link: its parent, and the joint between them
     for element in sorted(document.root.findall("joint"), key=lambda e: e.get("name").encode()):
         name, parent, child = element.get("name"), element.find("parent").get("link"), element.find("child").get("link")
         if child in above:
@@ -58,23 +58,21 @@ def check_tree(document: Document) -> tuple[dict[str, list[str]], str]:
                 element,
             )
         above[child] = (parent, name)
+        child_of[name] = child
         below[parent].append(name)
-        children[parent].append(child)
-    roots = [link for link in links if link not in above]
+    roots = [link for link in below if link not in above]
     if len(roots) > 1:
         more = f" and {len(roots) - _SHOWN} more" if len(roots) > _SHOWN else ""
         raise document.error(
             f"links {', '.join(map(repr, roots[:_SHOWN]))}{more} have no parent: a URDF has one root", document.root
         )
-    reached = set(roots)
-    stack = list(roots)
-    while stack:
-        found = children[stack.pop()]
-        reached.update(found)
-        stack.extend(found)
-    stuck = [link for link in links if link not in reached]
-    if stuck:
-        cycle = _cycle(stuck[0], {child: parent for child, (parent, _) in above.items()})
+    reached = list(roots)
+    for link in reached:  # it grows
+        reached += [child_of[joint] for joint in below[link]]
+    if len(reached) < len(below):
+        found = set(reached)
+        stuck = next(link for link in below if link not in found)
+        cycle = _ring(stuck, {child: parent for child, (parent, _) in above.items()})
         raise document.error(f"cyclic parents: {cycle}", document.root)
     return below, roots[0]
 
@@ -87,19 +85,14 @@ def check_mimics(document: Document, drivers: dict[str, str]) -> None:
         name = start
         while name in drivers and name not in led:
             if name in way:
-                raise document.error(f"joints that mimic themselves: {_cycle(name, drivers)}", document.root)
+                raise document.error(f"joints that mimic themselves: {_ring(name, drivers)}", document.root)
             way[name] = None
             name = drivers[name]
         led.update(way)
 
 
-def _cycle(start: str, before: dict[str, str]) -> str:
+def _ring(start: str, before: dict[str, str]) -> str:
     """The ring that one gets into from `start`, in words."""
-    seen: dict[str, int] = {}
-    name = start
-    while name not in seen:
-        seen[name] = len(seen)
-        name = before[name]
-    ring = [repr(x) for x in list(seen)[seen[name] :]]
-    shown = ring if len(ring) <= _SHOWN else [*ring[:_SHOWN], f"... ({len(ring)} in all)"]
-    return " <- ".join([*shown, ring[0]])
+    *names, first = map(repr, ring(start, before))
+    shown = names if len(names) <= _SHOWN else [*names[:_SHOWN], f"... ({len(names)} in all)"]
+    return " <- ".join([*shown, first])

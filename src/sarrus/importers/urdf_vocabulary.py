@@ -122,16 +122,14 @@ def report_lines(document: Document) -> list[str]:
                 attributes[str(element.tag), _plain(element, attribute)] += 1
         known.update(str(child.tag) for child in element if child.tag in tag.known)
     lines = [f"{count} <{tag}>: not represented" for tag, count in sorted(known.items())]
-    found = _unknown_tags(document)
-    tags = list(found.items())
+    tags = list(_unknown_tags(document).items())
     lines += [f"unknown tag <{tag}> in <{parent}>, {_times(n)}: ignored" for (parent, tag), n in tags[:_LINES]]
     if len(tags) > _LINES:
         lines.append(f"{len(tags) - _LINES} more kinds of unknown tags ({some([t for (_, t), _ in tags[_LINES:]])})")
-    listed = list(attributes.items())
-    lines += [f"unknown attribute {name!r} of <{tag}>, {_times(n)}: ignored" for (tag, name), n in listed[:_LINES]]
-    if len(listed) > _LINES:
-        lines.append(f"{len(listed) - _LINES} more kinds of unknown attributes")
-    return lines
+    more = len(attributes) - _LINES
+    for (tag, name), n in list(attributes.items())[:_LINES]:
+        lines.append(f"unknown attribute {name!r} of <{tag}>, {_times(n)}: ignored")
+    return [*lines, f"{more} more kinds of unknown attributes"] if more > 0 else lines
 
 
 def _unknown_tags(document: Document) -> Counter[tuple[str, str]]:

@@ -25,6 +25,18 @@ class Cluster:
     blocks: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()  # (rows, dependent velocities)
     lengths: tuple[tuple[float, ...], ...] = ()  # per block: squared lengths that its rows usually have, about
 
+    def with_coordinates(
+        self,
+        independent: Sequence[int],
+        blocks: Sequence[tuple[Sequence[int], Sequence[int]]],
+        lengths: Sequence[float],
+    ) -> Cluster:
+        """The cluster with its velocities divided; lengths: those of all its rows, squared."""
+        pairs = tuple((tuple(rows), tuple(velocities)) for rows, velocities in blocks)
+        dependent = tuple(sorted(v for _, velocities in pairs for v in velocities))
+        usual = tuple(tuple(float(lengths[row]) for row in rows) for rows, _ in pairs)
+        return replace(self, independent=tuple(sorted(independent)), dependent=dependent, blocks=pairs, lengths=usual)
+
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
@@ -37,16 +49,3 @@ class Embedding:
     def constraints(self) -> frozenset[str]:
         """Names of the constraints that hold by construction."""
         return frozenset(name for cluster in self.clusters for name in cluster.constraints)
-
-
-def with_coordinates(
-    cluster: Cluster,
-    independent: Sequence[int],
-    blocks: Sequence[tuple[Sequence[int], Sequence[int]]],
-    lengths: Sequence[float],
-) -> Cluster:
-    """The cluster with its velocities divided; lengths: those of all its rows, squared."""
-    pairs = tuple((tuple(rows), tuple(velocities)) for rows, velocities in blocks)
-    dependent = tuple(sorted(v for _, velocities in pairs for v in velocities))
-    usual = tuple(tuple(float(lengths[row]) for row in rows) for rows, _ in pairs)
-    return replace(cluster, independent=tuple(sorted(independent)), dependent=dependent, blocks=pairs, lengths=usual)

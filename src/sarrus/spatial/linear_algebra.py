@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ class Ldl(NamedTuple):
 
 def _over(x: Array, d: Scalar, d_inv: Scalar) -> Array:
     """x / d, where 1 / d is known. Numbers by division, so that one over itself is 1, without rounding."""
-    if isinstance(d, AbstractScalar):
+    if isinstance(d, AbstractScalar) or isinstance(d_inv, AbstractScalar) or d_inv == 0.0:
         return x * d_inv
     return np.frompyfunc(lambda e: e * d_inv if isinstance(e, AbstractScalar) else e / d, 1, 1)(x)
 
@@ -69,16 +70,7 @@ def _sizes(x: Array) -> Array:
 
 def ldl(A: Array) -> Ldl:
     """Factor a symmetric positive definite matrix; reads the lower triangle."""
-    n = len(A)
-    L = np.eye(n).astype(A.dtype)
-    W = np.tril(A)  # becomes L D, kept to save multiplications
-    d, d_inv = np.empty(n, dtype=A.dtype), np.empty(n, dtype=A.dtype)
-    for j in range(n):
-        for k in range(j):  # as `ldl_forward` does it, so that the tracer sees that A^-1 A is 1
-            W[j, j] = W[j, j] - L[j, k] * W[j, k]
-            W[j + 1 :, j] = [_minus_constant(W[i, j], L[i, k], W[j, k]) for i in range(j + 1, n)]
-        d[j], d_inv[j] = W[j, j], _reciprocal(W[j, j])
-        L[j + 1 :, j] = _over(W[j + 1 :, j], d[j], d_inv[j])
+    L, d_inv, d = _factor(A, lambda j, d: _reciprocal(d))
     return Ldl(L, d_inv, d)
 
 
@@ -91,18 +83,29 @@ def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
     """
     n = len(A)
     usual = np.full(n, sum((A[j, j] for j in range(n)), 0.0)) if usual is None else usual
-    L = np.eye(n).astype(A.dtype)
-    W = np.zeros((n, n), dtype=A.dtype)
-    d_inv = np.empty(n, dtype=A.dtype)
-    for j in range(n):
-        d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
+
+    def inverse(j: int, d: Scalar) -> Scalar:
         # what is left of the diagonal is rounding
         dependent = (_DEPENDENT * epsilon()) * A[j, j] + (_NOTHING * epsilon() ** 2) * usual[j]
-        d_inv[j] = choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
-        for i in range(j + 1, n):
-            W[i, j] = A[i, j] - sum((L[i, k] * W[j, k] for k in range(j)), 0.0)
-            L[i, j] = W[i, j] * d_inv[j]
+        return choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
+
+    L, d_inv, _ = _factor(A, inverse)
     return Ldl(L, d_inv)
+
+
+def _factor(A: Array, inverse: Callable[[int, Scalar], Scalar]) -> tuple[Array, Array, Array]:
+    """L, the inverse pivots and the pivots. inverse: of pivot j."""
+    n = len(A)
+    L = np.eye(n).astype(A.dtype)
+    W = np.tril(A)  # becomes L D, kept to save multiplications
+    d, d_inv = np.empty(n, dtype=A.dtype), np.empty(n, dtype=A.dtype)
+    for j in range(n):
+        for k in range(j):  # as `ldl_forward` does it, so that the tracer sees that A^-1 A is 1
+            W[j, j] = W[j, j] - L[j, k] * W[j, k]
+            W[j + 1 :, j] = [_minus_constant(W[i, j], L[i, k], W[j, k]) for i in range(j + 1, n)]
+        d[j], d_inv[j] = W[j, j], inverse(j, W[j, j])
+        L[j + 1 :, j] = _over(W[j + 1 :, j], d[j], d_inv[j])
+    return L, d_inv, d
 
 
 def ldl_growth(factor: Ldl, usual: Array, squared: bool = False) -> Scalar:

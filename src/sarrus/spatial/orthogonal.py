@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
+from sarrus.spatial.norms import root
 
 
 class Reflection(NamedTuple):
@@ -67,15 +68,11 @@ def triangularize(A: Array) -> tuple[Reflections, Array, int]:
         rows = [i for i in range(r, m) if not is_structurally_zero(A[i, j])]
         if not rows:
             continue
-        if len(rows) == 1:
-            if rows[0] != r:
-                steps.append(Swap(r, rows[0]))
-                A = _step(steps[-1], A)
-        else:
-            if rows[0] != r:  # put a row that takes part first
-                steps.append(Swap(r, rows[0]))
-                A = _step(steps[-1], A)
-                rows[0] = r
+        if rows[0] != r:  # put a row that takes part first
+            steps.append(Swap(r, rows[0]))
+            A = _step(steps[-1], A)
+            rows[0] = r
+        if len(rows) > 1:
             steps.append(_reflection(A[rows, j], tuple(rows)))
             A = _step(steps[-1], A)
             A[rows[1:], j] = 0.0  # exactly, so that tracing sees it
@@ -86,7 +83,7 @@ def triangularize(A: Array) -> tuple[Reflections, Array, int]:
 def _reflection(x: Array, rows: tuple[int, ...]) -> Reflection:
     """Householder: w = x + sign(x0) |x| e0 and beta = 2 / w^T w, with sign(0) = 1; the identity for x = 0."""
     squared = x @ x
-    norm = np.sqrt(vector(squared))[0]
+    norm = root(squared)
     w = x.copy()
     w[0] = x[0] + choose(x[0], 0.0, -norm, norm)
     # w^T w = 2 (|x|^2 + |x0| |x|)

@@ -7,6 +7,7 @@ masses or lengths are symbols therefore holds `Parameter`s: plain scalars with a
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,20 @@ def is_casadi(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "casadi"
 
 
+def _binary(operation: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Parameter, Any], Any]:
+    """A method that combines a parameter with another one or with a number; swapped: the parameter is the second."""
+
+    def method(self: Parameter, other: Any) -> Any:
+        if not isinstance(other, (Parameter, *_NUMBERS)):
+            return NotImplemented
+        given = other.expression if isinstance(other, Parameter) else float(other)
+        value = operation(given, self.expression) if swapped else operation(self.expression, given)
+        # A constant is a number again, so that zeros and ones fold away further on.
+        return float(value) if value.is_constant() else Parameter(value)
+
+    return method
+
+
 class Parameter(AbstractScalar):
     """One symbolic scalar of a model."""
 
@@ -32,38 +47,10 @@ class Parameter(AbstractScalar):
     def __repr__(self) -> str:
         return f"Parameter({self.expression})"
 
-    def _with(self, other: Any, operation, swapped: bool = False):
-        if isinstance(other, Parameter):
-            other = other.expression
-        elif isinstance(other, _NUMBERS):
-            other = float(other)
-        else:
-            return NotImplemented
-        value = operation(other, self.expression) if swapped else operation(self.expression, other)
-        # A constant is a number again, so that zeros and ones fold away further on.
-        return float(value) if value.is_constant() else Parameter(value)
-
-    def __add__(self, other):
-        return self._with(other, operator.add)
-
-    __radd__ = __add__
-
-    def __sub__(self, other):
-        return self._with(other, operator.sub)
-
-    def __rsub__(self, other):
-        return self._with(other, operator.sub, swapped=True)
-
-    def __mul__(self, other):
-        return self._with(other, operator.mul)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other):
-        return self._with(other, operator.truediv)
-
-    def __rtruediv__(self, other):
-        return self._with(other, operator.truediv, swapped=True)
+    __add__ = __radd__ = _binary(operator.add)
+    __mul__ = __rmul__ = _binary(operator.mul)
+    __sub__, __rsub__ = _binary(operator.sub), _binary(operator.sub, swapped=True)
+    __truediv__, __rtruediv__ = _binary(operator.truediv), _binary(operator.truediv, swapped=True)
 
     def __neg__(self):
         return Parameter(-self.expression)
@@ -72,14 +59,10 @@ class Parameter(AbstractScalar):
         return Parameter(abs(self.expression))
 
     def choose_if_less(self, bound, yes, no):
-        import casadi as ca
-
-        return Parameter(ca.if_else(self.expression < _bare(bound), _bare(yes), _bare(no)))
+        return _if_else(self.expression < _bare(bound), yes, no)
 
     def choose_if_greater(self, bound, yes, no):
-        import casadi as ca
-
-        return Parameter(ca.if_else(_bare(bound) < self.expression, _bare(yes), _bare(no)))
+        return _if_else(_bare(bound) < self.expression, yes, no)
 
     def iterate(self, step, state, limit, entry):
         raise TypeError("an iteration on a model's bare parameters: trace the algorithm instead")
@@ -105,3 +88,9 @@ class Parameter(AbstractScalar):
 
 def _bare(x: Any) -> Any:
     return x.expression if isinstance(x, Parameter) else x
+
+
+def _if_else(condition: Any, yes: Any, no: Any) -> Parameter:
+    import casadi as ca
+
+    return Parameter(ca.if_else(condition, _bare(yes), _bare(no)))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.model.bodies import Joint
 from sarrus.model.constraints import Kind
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
@@ -55,17 +56,14 @@ class Playback:
                 self.rollout = gui.add_slider("rollout", 0, len(recording.q) - 1, 1, 0)
                 self.rollout.on_update(lambda event: changed() if event.client is not None else None)
         self.time, self.playing = start, True
-        self.button.on_click(lambda _: self.toggle())
+        self.button.on_click(lambda _: self.play(not self.playing))
 
         @self.slider.on_update
         def _(event: Any) -> None:
             if event.client is not None:
-                self.playing, self.button.label = False, "Play"
+                self.play(False)
                 self.time = float(self.slider.value)
                 changed()
-
-    def toggle(self) -> None:
-        self.play(not self.playing)
 
     def play(self, playing: bool) -> None:
         if playing and self.time >= self.recording.time[-1]:
@@ -116,19 +114,16 @@ class JointSliders:
                 slider.value = value
 
 
-def _range(joint: Any, k: int, value: float) -> tuple[float, float]:
+def _range(joint: Joint, k: int, value: float) -> tuple[float, float]:
     """Of a slider: the joint's limits, or half a turn or a metre both ways; never empty, and with the value inside."""
-    angular = joint.type.name in ("revolute", "continuous", "helical", "universal")
-    angular = angular or (joint.type.name, k) in (("cylindrical", 0), ("planar", 2))
-    reach = _ANGLE if angular else _LENGTH
+    reach = _ANGLE if k in joint.type.angles else _LENGTH
     lower, upper = float(joint.lower[k]), float(joint.upper[k])
-    lower, upper = max(lower, upper - 2.0 * reach, -1e6), min(upper, max(lower, -1e6) + 2.0 * reach, 1e6)
-    if not np.isfinite(joint.lower[k]) and not np.isfinite(joint.upper[k]):
-        lower, upper = -reach, reach
-    elif not np.isfinite(joint.lower[k]):
-        lower = upper - 2.0 * reach
-    elif not np.isfinite(joint.upper[k]):
+    if np.isinf(lower):
+        lower = -reach if np.isinf(upper) else upper - 2.0 * reach
+    if np.isinf(upper):
         upper = lower + 2.0 * reach
+    if upper - lower > 2.0 * reach:
+        lower, upper = value - reach, value + reach
     lower, upper = min(lower, value), max(upper, value)
     return (lower, upper) if upper > lower else (lower - reach, upper + reach)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,9 @@ class Scene:
         self.meshes = MeshLibrary()
         self.size = typical_length(self.model)
         scene.add_frame("/world", show_axes=False)
-        self.nodes = [
-            scene.add_frame(f"/world/{i:04d} {_safe(body.name)}", show_axes=False)
-            for i, body in enumerate(self.model.bodies)
-        ]
-        self._paths = {i: f"/world/{i:04d} {_safe(body.name)}" for i, body in enumerate(self.model.bodies)}
+        # Slashes separate the levels of viser's tree: none in names.
+        self._paths = {i: f"/world/{i:04d} {body.name.replace('/', '|')}" for i, body in enumerate(self.model.bodies)}
+        self.nodes = [scene.add_frame(path, show_axes=False) for path in self._paths.values()]
         self._paths[WORLD] = "/world"
         self.layers: dict[str, list[Any]] = {name: [] for name in LAYERS}
         shown = self._add_shapes()
@@ -72,39 +71,32 @@ class Scene:
 
     def _add_shapes(self) -> list[Visual]:
         """The result lists what is seen at first."""
-        shown = [v for v in self.model.visuals if not v.collision]
-        drawn = self._add_layer("visuals", shown)
-        self._add_layer("collision", [v for v in self.model.visuals if v.collision], visible=False)
-        bare = self._bodies_to_make_up(shown, drawn)
-        collides = {v.body for v in self.model.visuals if v.collision and not isinstance(v.shape, Mesh)}
-        # A body whose meshes are missing is shown by its collision shapes, if it has some, else by its skeleton.
+        shapes = [v for v in self.model.visuals if not v.collision]
+        collision_shapes = [v for v in self.model.visuals if v.collision]
+        drawn = self._add_layer("visuals", shapes)
+        self._add_layer("collision", collision_shapes, visible=False)
+        # All bodies are bare if nothing is drawn on any; else those whose shapes are all missing. They are shown by
+        # their collision shapes, if they have some, else by their skeleton.
+        on = {v.body for v in drawn} - {WORLD}
+        bare = {v.body for v in shapes} - on - {WORLD} if on else set(range(self.model.nb))
         stand_ins = [
-            Visual(v.body, v.placement, v.shape)
-            for v in self.model.visuals
-            if v.collision and v.body in bare & collides and not isinstance(v.shape, Mesh)
+            replace(v, color=None, collision=False)
+            for v in collision_shapes
+            if v.body in bare and not isinstance(v.shape, Mesh)
         ]
-        bones = skeleton(self.model)
-        stand_ins += [v for v in bones if v.body in bare - collides]
-        for k, visual in enumerate(stand_ins):
-            name = f"{self._paths[visual.body]}/stand-in {k}"
-            self.layers["visuals"].append(add_visual(self.scene, name, visual, self.meshes))
+        bones, covered = skeleton(self.model), {v.body for v in stand_ins}
+        stand_ins += [v for v in bones if v.body in bare - covered]
+        self._add_layer("visuals", stand_ins, kind="stand-in")
         self._add_layer("skeleton", bones, visible=False)
         self.hinges_shown = not any(isinstance(v.shape, Mesh) for v in drawn)
         markers = self._add_layer("joints", joint_markers(self.model), visible=self.hinges_shown)
         return [*drawn, *stand_ins, *(markers if self.hinges_shown else [])]
 
-    def _bodies_to_make_up(self, declared: list[Visual], drawn: list[Visual]) -> set[int]:
-        """All, if nothing is drawn on any; else those whose shapes are all missing."""
-        moving = {v.body for v in drawn} - {WORLD}
-        if not moving:
-            return set(range(self.model.nb))
-        return {v.body for v in declared} - {v.body for v in drawn} - {WORLD}
-
-    def _add_layer(self, layer: str, visuals: Any, *, visible: bool = True) -> list[Visual]:
+    def _add_layer(self, layer: str, visuals: Any, *, visible: bool = True, kind: str = "") -> list[Visual]:
         """The result lists those that could be drawn."""
         drawn = []
         for k, visual in enumerate(visuals):
-            name = f"{self._paths[visual.body]}/{layer} {k}"
+            name = f"{self._paths[visual.body]}/{kind or layer} {k}"
             node = add_visual(self.scene, name, visual, self.meshes, visible=visible)
             if node is not None:
                 self.layers[layer].append(node)
@@ -142,10 +134,6 @@ class Scene:
 
     def show_layer(self, layer: str, visible: bool) -> None:
         for node in self.layers[layer]:
-            node.visible = visible
-
-    def show_contacts(self, visible: bool) -> None:
-        for node in self._contacts.values():
             node.visible = visible
 
     def show_errors(self, poses: Poses, errors: dict[Any, float], visible: bool = True) -> None:
@@ -199,8 +187,3 @@ def in_words(constraint: Constraint, error: float, apart: float | None = None) -
     if apart is not None and apart < CLOSED:
         return f"turned by {np.degrees(error):.3g} degrees"
     return f"open by {1000.0 * error:.3g} mm"
-
-
-def _safe(name: str) -> str:
-    """viser's scene is a tree whose levels a slash separates."""
-    return name.replace("/", "|")

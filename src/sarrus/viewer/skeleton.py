@@ -53,9 +53,9 @@ def _body(model: Model, i: int, size: float) -> Iterator[Visual]:
         yield _inertia_box(i, body, center)
     radius = _radius(float(body.inertia.mass), total, size)
     if ends and np.linalg.norm(center) > _SMALLEST and _distance(center, ends) > 2.0 * radius:
-        yield _capsule(i, np.zeros(3), center, 0.6 * radius)
+        yield _capsule(i, center, 0.6 * radius)
     for end in ends:
-        yield _capsule(i, np.zeros(3), end, radius)
+        yield _capsule(i, end, radius)
 
 
 def _ends(model: Model, i: int) -> list[Array]:
@@ -118,12 +118,10 @@ def _distance(point: Array, ends: list[Array]) -> float:
     return min(float(np.linalg.norm(point - x)) for x in nearest)
 
 
-def _capsule(i: int, start: Array, end: Array, radius: float) -> Visual:
-    return Visual(
-        i,
-        Placement(rotation_to(end - start), 0.5 * (start + end)),
-        Capsule(min(radius, 0.3 * float(np.linalg.norm(end - start))), float(np.linalg.norm(end - start))),
-    )
+def _capsule(i: int, end: Array, radius: float) -> Visual:
+    """From the body's joint to a point."""
+    length = float(np.linalg.norm(end))
+    return Visual(i, Placement(rotation_to(end), 0.5 * end), Capsule(min(radius, 0.3 * length), length))
 
 
 def _joint_shape(body: Body, size: float) -> tuple[Shape | None, Array]:
