@@ -29,7 +29,7 @@ from sarrus.model.state import (
 )
 from sarrus.model.tree import tree_of
 from sarrus.simulation.projection import Projector, with_position_constraints
-from sarrus.simulation.random_states import closed_within_limits
+from sarrus.simulation.random_states import project_within_limits
 from sarrus.spatial.arrays import Array
 
 _CONFLICT = 1e-8
@@ -102,7 +102,7 @@ def project(model: Model, q: Array) -> Projection:
     close = Projector(with_position_constraints(model))
     best = Projection(q, largest(closure_errors(model, q)))
     for start in (q, aside):
-        (found,), (error,) = closed_within_limits(close, start[None])
+        (found,), (error,) = project_within_limits(close, start[None])
         best = min(best, Projection(found, float(error)), key=lambda p: p.error)
         if best.error <= ASSEMBLED:
             break
