@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sarrus.errors import unknown_name
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.check import check_model
 from sarrus.registry.features import Feature, found_in
 from sarrus.registry.table import catalog
@@ -29,7 +27,7 @@ def default_method(model: Model) -> str:
     return EMBEDDED if Feature.EMBEDDED in found else TREE
 
 
-def methods() -> dict[str, Algorithm[..., Any]]:
+def methods() -> dict[str, AnyAlgorithm]:
     """Every method of forward dynamics, by name: `.cost`, `.supports`, `.summary`, `.references`."""
     return {name: x for name, x in catalog().items() if x.output_names[0] == "qdd"}
 

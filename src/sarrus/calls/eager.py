@@ -17,14 +17,14 @@ from sarrus.codegen.tape.trace import trace
 from sarrus.errors import StateError
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
-from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.check import check_model
 from sarrus.spatial.parameter import is_casadi
 
 _CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the intermediate values
 
 
-def call(algorithm: Algorithm[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an algorithm for checked arguments: for a single state, a batch or symbols."""
     arguments = algorithm.signature.bind(*args, **kwargs).arguments
     model = arguments.pop("model")
@@ -49,7 +49,7 @@ def call(algorithm: Algorithm[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _check_arrays(
-    model: Model, algorithm: Algorithm[..., Any], given: dict[str, Any]
+    model: Model, algorithm: AnyAlgorithm, given: dict[str, Any]
 ) -> tuple[dict[str, np.ndarray], int | None]:
     """Arrays of the right shape and finite, and the size of the batch (None: a single state)."""
     shapes = {x.name: x.shape(model) for x in algorithm.inputs if x.name in given}
@@ -64,7 +64,7 @@ def _check_arrays(
 
 
 def _batched(
-    model: Model, algorithm: Algorithm[..., Any], arrays: dict[str, np.ndarray], batch: int, options: dict[str, Any]
+    model: Model, algorithm: AnyAlgorithm, arrays: dict[str, np.ndarray], batch: int, options: dict[str, Any]
 ) -> list[np.ndarray]:
     """The values of the outputs, (batch, ...) each."""
     tape = trace(model, algorithm, inputs=tuple(arrays), **options)
@@ -83,7 +83,7 @@ def _batched(
     return algorithm.with_whole_numbers(shaped)
 
 
-def _symbolic(model: Model, algorithm: Algorithm[..., Any], given: dict[str, Any], options: dict[str, Any]) -> Any:
+def _symbolic(model: Model, algorithm: AnyAlgorithm, given: dict[str, Any], options: dict[str, Any]) -> Any:
     import casadi as ca
 
     tape = trace(model, algorithm, inputs=tuple(given), **options)

@@ -129,7 +129,10 @@ class Algorithm(Generic[P, R]):
         return tuple(x.name for x in self.inputs if not x.optional)
 
     def check_given(self, names: Collection[str]) -> None:
-        """Every array that the algorithm needs is there, and none in two forms."""
+        """Every array is one that the algorithm takes, all that it needs are there, and none in two forms."""
+        for name in names:
+            if name not in self.input_names:
+                raise unknown_name(f"input of {self.name}:", name, self.input_names)
         stand_in = {x.instead_of: x.name for x in self.inputs if x.instead_of}
         for name, other in stand_in.items():
             if name in names and other in names:
@@ -144,3 +147,6 @@ class Algorithm(Generic[P, R]):
         for name in options:
             if name not in self.options:
                 raise unknown_name(f"option of {self.name}:", name, self.options)
+
+
+AnyAlgorithm = Algorithm[..., Any]

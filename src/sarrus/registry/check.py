@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.features import Feature, found_in, kind_of
 from sarrus.registry.table import catalog
 
 
-def unknown_to(algorithm: Algorithm[..., Any], model: Model, strict: bool = False) -> Feature:
+def unknown_to(algorithm: AnyAlgorithm, model: Model, strict: bool = False) -> Feature:
     """What the model has and the algorithm does not know; if `strict`, also what it ignores."""
     return found_in(model) & ~(algorithm.supports if strict else algorithm.supports | algorithm.ignores)
 
 
-def check_model(algorithm: Algorithm[..., Any], model: Model, strict: bool = False) -> None:
+def check_model(algorithm: AnyAlgorithm, model: Model, strict: bool = False) -> None:
     """An error in words that names the culprit and what does it instead, unless the algorithm can do this model."""
     unknown, name = unknown_to(algorithm, model, strict), algorithm.name
     if Feature.MASSLESS in unknown:
@@ -35,7 +33,7 @@ def check_model(algorithm: Algorithm[..., Any], model: Model, strict: bool = Fal
         raise UnsupportedError(f"{name} {_refusal(algorithm, model, unknown)}")
 
 
-def _refusal(algorithm: Algorithm[..., Any], model: Model, unknown: Feature) -> str:
+def _refusal(algorithm: AnyAlgorithm, model: Model, unknown: Feature) -> str:
     """What it does not know, and what does."""
     able = [
         name

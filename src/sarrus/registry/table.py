@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
 
 from sarrus.errors import unknown_name
-from sarrus.registry.algorithm import Algorithm, P, R
+from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, P, R
 from sarrus.registry.features import Feature
 from sarrus.registry.inputs import Input, inputs_of
 
@@ -15,7 +14,7 @@ __all__ = ["FAMILIES", "Algorithm", "Input", "algorithm", "catalog", "find"]
 
 FAMILIES = ("tree", "position", "constrained", "embedded", "delassus")  # the rooms of `algorithms/`, in order
 
-_entered: dict[str, Algorithm[..., Any]] = {}
+_entered: dict[str, AnyAlgorithm] = {}
 
 
 def algorithm(
@@ -49,13 +48,13 @@ def algorithm(
     return enter
 
 
-def catalog() -> dict[str, Algorithm[..., Any]]:
+def catalog() -> dict[str, AnyAlgorithm]:
     """Every algorithm, by name: `.cost`, `.supports`, `.summary`, `.op_count(model)`, `.compile(model)`, ..."""
     families = [*FAMILIES, *(x.family for x in _entered.values())]  # those of users come last
     return dict(sorted(_entered.items(), key=lambda item: (families.index(item[1].family), item[0])))
 
 
-def find(name: str | Algorithm[..., Any]) -> Algorithm[..., Any]:
+def find(name: str | AnyAlgorithm) -> AnyAlgorithm:
     """The algorithm of that name; the error for an unknown one lists the valid ones. An algorithm is its own."""
     if isinstance(name, Algorithm):
         return name

@@ -15,14 +15,14 @@ from sarrus.codegen.runtime.native import build_native, lane_of
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.algorithm import Algorithm, AnyAlgorithm
 from sarrus.registry.table import find
 from sarrus.spatial.precision import precision
 
 
 def compile(  # the name users expect; the builtin is not used here
     model: Model,
-    method: str | Algorithm[..., Any] = "aba",
+    method: str | AnyAlgorithm = "aba",
     *,
     dtype: Any = np.float64,
     lanes: str | int = "auto",
@@ -72,7 +72,7 @@ def compile(  # the name users expect; the builtin is not used here
     return Kernel(algorithm, model.name, native, key)
 
 
-def _names(algorithm: Algorithm[..., Any], inputs: Any) -> tuple[str, ...]:
+def _names(algorithm: AnyAlgorithm, inputs: Any) -> tuple[str, ...]:
     if inputs is None:
         return algorithm.required
     if isinstance(inputs, str) or not isinstance(inputs, Iterable):

@@ -21,13 +21,11 @@ from sarrus.codegen.runtime.native import NativeKernel, build_native, lane_of
 from sarrus.codegen.runtime.threads import threads_for
 from sarrus.codegen.tape.tape import OpCount, Tape
 from sarrus.model.arguments import empty
-from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.status import Status
 
 
-def _revived(
-    algorithm: Algorithm[..., Any], model_name: str, tape: Tape, dtype: str, lanes: int, key: str | None
-) -> Kernel:
+def _revived(algorithm: AnyAlgorithm, model_name: str, tape: Tape, dtype: str, lanes: int, key: str | None) -> Kernel:
     """A pickled kernel where it arrives: loaded if this machine has it, else compiled."""
     native = None if key is None else stored.load(key, lane_of(dtype, lanes))
     return Kernel(algorithm, model_name, native or build_native(tape, dtype, lanes), key)
@@ -40,9 +38,7 @@ class Kernel:
     (`return_status=True` tells which). Shapes and types are.
     """
 
-    def __init__(
-        self, algorithm: Algorithm[..., Any], model_name: str, native: NativeKernel, key: str | None = None
-    ) -> None:
+    def __init__(self, algorithm: AnyAlgorithm, model_name: str, native: NativeKernel, key: str | None = None) -> None:
         self.method = algorithm.name
         self.model_name = model_name
         self.native = native

@@ -11,9 +11,8 @@ import numpy as np
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.parameters import ParameterLifter, symbols_of
 from sarrus.codegen.tape.tape import OpCount, Port, Tape, tape_of
-from sarrus.errors import unknown_name
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import Algorithm
+from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.check import check_model
 from sarrus.registry.table import find
 from sarrus.spatial.precision import epsilon
@@ -23,7 +22,7 @@ _tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()
 
 def trace(
     model: Model,
-    method: str | Algorithm[..., Any],
+    method: str | AnyAlgorithm,
     inputs: tuple[str, ...] | None = None,
     parameters: Sequence[Any] | None = None,
     **options: Any,
@@ -39,18 +38,10 @@ def trace(
     algorithm.check_options(options)
     check_model(algorithm, model)
     wanted = algorithm.required if inputs is None else inputs
-    for name in wanted:
-        if name not in algorithm.input_names:
-            raise unknown_name(f"input of {algorithm.name}:", name, algorithm.input_names)
     algorithm.check_given(wanted)
     symbols = tuple(symbols_of(model) if parameters is None else parameters)
-    key = (
-        algorithm,
-        wanted,
-        tuple(x.element_hash() for x in symbols),
-        tuple(sorted((k, _hashable(v)) for k, v in options.items())),
-        epsilon(),
-    )
+    chosen = tuple(sorted((name, tuple(x) if isinstance(x, list) else x) for name, x in options.items()))
+    key = (algorithm, wanted, tuple(x.element_hash() for x in symbols), chosen, epsilon())
     known = _tapes.setdefault(model, {})
     if key not in known:
         known[key] = _trace(model, algorithm, wanted, symbols, options)
@@ -58,36 +49,22 @@ def trace(
 
 
 def _trace(
-    model: Model,
-    algorithm: Algorithm[..., Any],
-    wanted: tuple[str, ...],
-    symbols: tuple[Any, ...],
-    options: dict[str, Any],
+    model: Model, algorithm: AnyAlgorithm, wanted: tuple[str, ...], symbols: tuple[Any, ...], options: dict[str, Any]
 ) -> Tape:
     ports = tuple(Port(x.name, x.shape(model)) for x in algorithm.inputs if x.name in wanted)
+    graph = Graph(ParameterLifter(symbols, slot=len(ports)).lift) if symbols else Graph()
+    arrays = {port.name: graph.inputs(slot, port.size).reshape(port.shape) for slot, port in enumerate(ports)}
     if symbols:
-        graph = Graph(ParameterLifter(symbols, slot=len(ports)).lift)
         ports = (*ports, Port("parameters", (len(symbols),)))
-    else:
-        graph = Graph()
-    arrays = {
-        port.name: graph.inputs(slot, port.size).reshape(port.shape)
-        for slot, port in enumerate(ports)
-        if port.name != "parameters"
-    }
     result = algorithm.text(model, **arrays, **options)
     values = (result,) if algorithm.outputs is not None else result
     outputs = {name: np.asarray(x) for name, x in zip(algorithm.output_names, values, strict=True)}
     return tape_of(graph, ports, outputs, list(algorithm.whole_numbers))
 
 
-def op_count(model: Model, method: str | Algorithm[..., Any], **options: Any) -> OpCount:
+def op_count(model: Model, method: str | AnyAlgorithm, **options: Any) -> OpCount:
     """Exact operation counts of `method` on this robot, after common-subexpression elimination.
 
     >>> sarrus.op_count(model, "aba").total
     """
     return trace(model, method, **options).op_count
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
