@@ -2,7 +2,7 @@
 
 What one learns
 - Contacts and gears in one robot: gears are embedded (no rows), feet are held by point contacts (12 rows).
-- A controller compiled into the step, external pushes as `tau` on the floating base, both per step.
+- A `Simulation` is data, and used twice: a controller compiled into the step, and then pushes as `tau` on the base.
 - Constraint forces by name: do the feet carry the weight, and would they slip?
 - A thousand of them, pushed in a thousand directions, by the same kernel.
 """
@@ -10,6 +10,7 @@ What one learns
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 from rich.console import Console
@@ -31,10 +32,10 @@ def main() -> None:
 
     control = sarrus.pd(*gains(robot), robot.home)
     steps = round(SECONDS / DT)
-    arguments = {"controller": control, "dt": DT, "stabilization": 0.02, "project_every": None}
+    simulation = sarrus.Simulation(model, DT, controller=control, stabilization=0.02, project_every=None)
 
     # At rest: every foot carries its share.
-    standing = sarrus.simulate(model, robot.home, duration=SECONDS, **arguments)
+    standing = simulation.run(robot.home, duration=SECONDS)
     forces = np.array([standing.force(f"contact_{leg}_foot")[-1] for leg in LEGS])
     weight = 9.81 * float(robot.mass)
     upright = vertical(robot, standing.q[-1], forces)
@@ -49,7 +50,7 @@ def main() -> None:
     push[:, 200:300, 0], push[:, 200:300, 1] = PUSH * np.cos(angle)[:, None], PUSH * np.sin(angle)[:, None]
     start = np.tile(standing.final.q, (BATCH, 1))
     began = time.perf_counter()
-    pushed = sarrus.rollout(model, start, tau=push, record_every=20, record=("forces", "status"), **arguments)
+    pushed = replace(simulation, record_every=20, record=("forces", "status")).rollout(start, tau=push)
     seconds = time.perf_counter() - began
     away = np.linalg.norm(pushed.q[..., :2] - pushed.q[:, :1, :2], axis=-1)
     console.print(

@@ -2,7 +2,7 @@
 
 What one learns
 - `assemble` finds the joints of a closed loop when some of them are known.
-- `simulate` compiles a whole step (kinematics, constraint rows, solve, integrate) into one kernel.
+- A `Simulation` compiles a whole step (kinematics, constraint rows, solve, integrate) into one kernel.
 - The loop's joint is cut and held by 5 rows of which 3 are redundant: no tuning, no NaN.
 - What drifts, and what keeps it from drifting: Baumgarte's feedback bounds the error, projection removes it.
 """
@@ -20,7 +20,7 @@ import sarrus
 SECONDS = 5.0
 
 RUNS = (
-    # integrator, what keeps the loop closed, its arguments
+    # integrator, what keeps the loop closed, its settings
     ("semi_implicit_euler", "nothing", {"project_every": None}),
     ("semi_implicit_euler", "Baumgarte", {"project_every": None, "stabilization": 0.02}),
     ("semi_implicit_euler", "projection / 10", {"project_every": 10}),
@@ -41,8 +41,8 @@ def main() -> None:
     table = Table(title=f"{SECONDS:g} s at dt = 1 ms", title_justify="left")
     for column in ("integrator", "kept closed by", "energy drift", "closure error", "us / step"):
         table.add_column(column, justify="left" if column[0] in "ik" else "right")
-    for integrator, kept, arguments in RUNS:
-        trajectory, us = timed(model, start, integrator, arguments)
+    for integrator, kept, settings in RUNS:
+        trajectory, us = timed(sarrus.Simulation(model, integrator=integrator, **settings), start)
         drift = trajectory.drift
         table.add_row(integrator, kept, f"{drift.energy:.1e}", f"{drift.closure:.1e}", f"{us:.2f}")
     console.print(table)
@@ -54,11 +54,11 @@ def main() -> None:
     console.print(f"{rocker.max():.2f}; force in the cut joint at most {force.max():.1f} N", highlight=False)
 
 
-def timed(model: sarrus.Model, q0: np.ndarray, integrator: str, arguments: dict) -> tuple[sarrus.Trajectory, float]:
-    """A simulation, and microseconds per step (of the second run: the first one compiles)."""
+def timed(simulation: sarrus.Simulation, q0: np.ndarray) -> tuple[sarrus.Trajectory, float]:
+    """A trajectory, and microseconds per step (of the second run: the first one compiles)."""
     for _ in range(2):
         began = time.perf_counter()
-        trajectory = sarrus.simulate(model, q0, duration=SECONDS, integrator=integrator, **arguments)
+        trajectory = simulation.run(q0, duration=SECONDS)
         seconds = time.perf_counter() - began
     return trajectory, 1e6 * seconds / trajectory.settings["steps"]
 

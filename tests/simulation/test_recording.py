@@ -51,6 +51,15 @@ def test_memory_is_bounded(tmp_path):
     assert len(list((tmp_path / "run").glob("part_*.npz"))) == 10
 
 
+def test_what_is_recorded_may_change_afterwards(tmp_path):
+    q = np.zeros(3)
+    with Recorder(tmp_path / "run", MODEL) as recorder:
+        for k in range(3):
+            q[:] = k
+            recorder.record(0.1 * k, q, q)
+    np.testing.assert_array_equal(load_recording(tmp_path / "run", MODEL).q[:, 0], [0.0, 1.0, 2.0])
+
+
 def test_interrupted_and_resumed(tmp_path):
     x = swinging(40)
 

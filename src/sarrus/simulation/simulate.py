@@ -38,7 +38,7 @@ def simulate(
 ) -> Trajectory:
     """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch."""
     more |= {"controller": controller, "dt": dt, "integrator": integrator, "method": method}
-    simulation, arguments = _split(model, more)
+    simulation, arguments = _split(simulate, model, more)
     return simulation.run(q0, v0, duration, **arguments)
 
 
@@ -58,16 +58,17 @@ def rollout(
     As `simulate`, but `project_every` is None and `record` is ("q", "v", "status") unless you say otherwise.
     """
     usual: dict[str, Any] = {"project_every": None, "record": ("q", "v", "status"), "dt": dt}
-    simulation, arguments = _split(model, usual | more)
+    simulation, arguments = _split(rollout, model, usual | more)
     return simulation.rollout(q0, v0, tau, **arguments)
 
 
-def _split(model: Model, given: dict[str, Any]) -> tuple[Simulation, dict[str, Any]]:
+def _split(function: Callable[..., Any], model: Model, given: dict[str, Any]) -> tuple[Simulation, dict[str, Any]]:
     """A simulation with the settings among these, and the others, which are arguments of `Simulation.run`."""
     settings = [field.name for field in fields(Simulation)][1:]
     arguments = [x.name for x in signature(Simulation.run).parameters.values() if x.kind is x.KEYWORD_ONLY]
     for name in given:
         if name not in (*settings, *arguments):
-            raise unknown_name("argument", name, [*arguments, *settings])
+            own = list(signature(function).parameters)[:-1]
+            raise unknown_name("argument", name, dict.fromkeys([*own, *arguments, *settings]))
     simulation = Simulation(model, **{name: x for name, x in given.items() if name in settings})
     return simulation, {name: x for name, x in given.items() if name in arguments}

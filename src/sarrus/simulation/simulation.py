@@ -165,7 +165,7 @@ class Simulation:
 
         tau, controls  (n,), or (B, n) for a batch
 
-        Steps that go on from each other's results are those of `run`, to the last bit.
+        Steps that go on from each other's results are those of `run` with the same inputs, to the last bit.
         """
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         batch, first = len(q), round(state.time / self.dt)

@@ -28,22 +28,22 @@ def emit_program(lane: Lane, name: str) -> str:
         section = w.offset(section, w.value(f"mul i64 {count}, {8 * len(Word)}"))
     blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
 
-    def obey(which: int, state: str, step: str) -> None:
+    def execute(which: int, state: str, step: str) -> None:
         w.do(
-            f"call void @{name}_obey(ptr {sections[which]}, i64 {counts[which]}, i64 {state}, i64 {end}, "
+            f"call void @{name}_section(ptr {sections[which]}, i64 {counts[which]}, i64 {state}, i64 {end}, "
             f"i64 {step}, ptr %w, ptr {padding})"
         )
 
     with w.loop(blocks) as block:
         state = w.value(f"add i64 {w.value(f'mul i64 {block}, {lanes}')}, %first")
-        obey(0, state, "%start")
+        execute(0, state, "%start")
         with w.loop("%steps") as number:
-            obey(1, state, w.value(f"add i64 {number}, %start"))
-        obey(2, state, "%start")
-    return "\n".join([_emit_obey(lane, f"{name}_obey"), w.finish()])
+            execute(1, state, w.value(f"add i64 {number}, %start"))
+        execute(2, state, "%start")
+    return "\n".join([_emit_section(lane, f"{name}_section"), w.finish()])
 
 
-def _emit_obey(lane: Lane, name: str) -> str:
+def _emit_section(lane: Lane, name: str) -> str:
     """One section of a program for one block of states at one step."""
     w = Writer(f"internal void @{name}(ptr %section, i64 %n, i64 %state, i64 %end, i64 %t, ptr %w, ptr %padding)")
     last = w.value("sub i64 %end, 1")

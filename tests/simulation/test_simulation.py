@@ -1,0 +1,123 @@
+"""`Simulation`: settings as data, checked once; `run`, `rollout` and `step` are the same motion."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from dataclasses import FrozenInstanceError, fields, replace
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus.errors import StateError, UnknownNameError, UnsupportedError
+from sarrus.simulation.integrators import INTEGRATORS
+from sarrus.simulation.trajectory import State
+from tests.simulation.mechanisms_in_motion import on_the_loop
+
+MODEL = sarrus.zoo.four_bar()
+STEPS = 23  # two projections, and some
+CONTROLLERS = {"none": None, "python": lambda t, q, v: -0.1 * v * np.cos(t), "pd": sarrus.pd(2.0, 0.1, np.zeros(3))}
+
+
+def test_it_is_data():
+    simulation = sarrus.Simulation(MODEL, dt=1e-3, integrator="rk4", record=["q", "v"], options={"tolerance": 1e-8})
+    assert simulation == sarrus.Simulation(MODEL, integrator="rk4", record=("q", "v"), options={"tolerance": 1e-8})
+    assert simulation != replace(simulation, dt=2e-3)
+    assert len({simulation, replace(simulation)}) == 1
+    with pytest.raises(FrozenInstanceError):
+        simulation.dt = 2e-3
+    again = pickle.loads(pickle.dumps(simulation))
+    np.testing.assert_array_equal(again.run(duration=0.01).q, simulation.run(duration=0.01).q)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"dt": 0.0}, StateError, "dt is 0.0"),
+        ({"integrator": "rk5"}, UnknownNameError, "Did you mean 'rk4'"),
+        ({"method": "aba"}, UnsupportedError, "aba knows no constraints"),
+        ({"options": {"tolerence": 1.0}}, UnknownNameError, "option of lcaba"),
+        ({"options": 5}, StateError, "expected a dictionary"),
+        ({"project_every": "often"}, StateError, "project_every is 'often'"),
+        ({"stabilization": -1.0}, StateError, "a time constant in seconds"),
+        ({"record": ("qd",)}, UnknownNameError, "recorded array 'qd'"),
+        ({"record_every": 0}, StateError, "record_every is 0"),
+        ({"threads": 0}, StateError, "threads is 0"),
+        ({"accuracy": "x"}, StateError, "accuracy is 'x'"),
+        ({"controller": 3}, UnsupportedError, "controller is 3. Valid: None"),
+    ],
+)
+def test_settings_are_checked_when_they_are_made(settings, error, words):
+    with pytest.raises(error, match=words):
+        sarrus.Simulation(MODEL, **settings)
+
+
+@pytest.mark.parametrize("batch", [None, 3])
+@pytest.mark.parametrize(
+    ("integrator", "controller"),
+    [(i, c) for i in INTEGRATORS for c in CONTROLLERS if (i, c) != ("adaptive", "python")],  # which takes no functions
+)
+def test_steps_are_those_of_a_run_to_the_last_bit(integrator, controller, batch):
+    simulation = sarrus.Simulation(MODEL, integrator=integrator, controller=CONTROLLERS[controller])
+    q, v = on_the_loop(MODEL) if batch is None else (np.tile(x, (batch, 1)) for x in on_the_loop(MODEL))
+    tau = np.random.default_rng(0).normal(size=(STEPS, 3) if batch is None else (batch, STEPS, 3))
+    run = simulation.rollout(q, v, tau)
+    state = State(0.0, q, v)
+    for k in range(STEPS):
+        state = simulation.step(state, tau=tau[..., k, :])
+        for name in ("tau", "qdd", "forces", "residual"):  # of the dynamics at the beginning of the step
+            np.testing.assert_array_equal(getattr(state, name), run.arrays[name][..., k, :], err_msg=name)
+    np.testing.assert_array_equal(state.q, run.q[..., -1, :])
+    np.testing.assert_array_equal(state.v, run.v[..., -1, :])
+    assert state.time == pytest.approx(STEPS * 1e-3)
+    assert np.all(state.status == sarrus.Status.OK)
+
+
+def test_a_step_leaves_the_state_before_it_as_it_was_and_may_be_taken_again():
+    simulation = sarrus.Simulation(MODEL)
+    before = simulation.step(State(0.0, *on_the_loop(MODEL)))
+    kept = before.q.copy()
+    first, second = simulation.step(before), simulation.step(before)
+    np.testing.assert_array_equal(before.q, kept)
+    np.testing.assert_array_equal(first.q, second.q)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "adaptive"])
+def test_a_state_that_diverged_stays_where_it_was(integrator):
+    simulation = sarrus.Simulation(MODEL, integrator=integrator)
+    q, v = (np.tile(x, (2, 1)) for x in on_the_loop(MODEL))
+    push = np.array([[0.0, 0.0, 0.0], [1e300, 0.0, 0.0]])
+    state = simulation.step(State(0.0, q, v), tau=push)
+    assert state.status.tolist() == [sarrus.Status.OK, sarrus.Status.DIVERGED]
+    np.testing.assert_array_equal(state.q[1], q[1])
+    state = simulation.step(state)
+    assert state.status.tolist() == [sarrus.Status.OK, sarrus.Status.DIVERGED]
+    np.testing.assert_array_equal(state.q[1], q[1])
+
+
+def test_controls_of_a_step():
+    b = sarrus.ModelBuilder("motor")
+    b.add_body("a", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0.2, 0.0, 0.0), inertia=0.1 * np.eye(3))
+    b.add_actuator("m", "a_joint", gear=5.0)
+    simulation = sarrus.Simulation(b.build())
+    assert simulation.step(State(0.0, np.zeros(1), np.zeros(1)), controls=[2.0]).tau == 10.0
+    many = simulation.step(State(0.0, np.zeros((2, 1)), np.zeros((2, 1))), controls=[[2.0], [1.0]])
+    np.testing.assert_array_equal(many.tau, [[10.0], [5.0]])
+
+
+def test_a_wrong_name_is_answered_with_the_valid_ones():
+    with pytest.raises(
+        UnknownNameError, match=r"'durations'. Did you mean 'duration'\? Valid: .*integrator.*tau.*record"
+    ):
+        sarrus.simulate(MODEL, durations=1.0)
+    with pytest.raises(UnknownNameError, match=r"'duration'.*Valid: .*steps.*project_every"):
+        sarrus.rollout(MODEL, np.zeros((2, 3)), duration=1.0)
+
+
+@pytest.mark.parametrize("function", [sarrus.simulate, sarrus.rollout])
+def test_the_help_names_everything_that_can_be_given(function):
+    names = [field.name for field in fields(sarrus.Simulation)][1:]
+    names += [x.name for x in inspect.signature(sarrus.Simulation.run).parameters.values() if x.kind is x.KEYWORD_ONLY]
+    for name in names:
+        assert f"\n{name} " in function.__doc__ or f"`{name}`" in function.__doc__, name
