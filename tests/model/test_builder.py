@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
 
 import sarrus
-from sarrus import Coupling, Distance, LoopClosure, ModelBuilder, Tendon
+from sarrus import Actuator, Coupling, Distance, LoopClosure, ModelBuilder, Tendon
 from sarrus.errors import IllPosedError, InertiaError, ModelError, NameClashError, SarrusError, UnknownNameError
 from tests.mechanisms import MOVING_KINDS, Mechanism, mechanism, relative_error
 
@@ -73,6 +75,16 @@ def test_duplicate_names(add, message):
 def test_unknown_names_list_the_valid_ones(add, culprit):
     with pytest.raises(UnknownNameError, match=culprit):
         add(builder()).build()
+
+
+def test_a_model_checks_its_names_however_it_is_made():
+    model = builder().build()
+    with pytest.raises(UnknownNameError, match="frame of constraint 'rope': 'leg'"):
+        replace(model, constraints=(Distance("rope", "leg", "arm", 1.0),))
+    with pytest.raises(NameClashError, match="two constraints are called 'cord'"):
+        model.with_constraints(Tendon("cord", ()), Tendon("cord", ()))
+    with pytest.raises(UnknownNameError, match="joint of actuator 'motor': 'knee'"):
+        replace(model, actuators=(Actuator("motor", (("knee", 1.0),)),))
 
 
 def test_cyclic_parents_are_spelled_out():

@@ -124,6 +124,12 @@ def test_random_states_of_one_seed_are_the_same():
     assert np.array_equal(a[1], b[1])
 
 
+def test_rows_lie_in_the_order_of_declaration():
+    model = sarrus.zoo.chain(3).with_constraints(sarrus.contact("tip", 6), sarrus.contact("link_1", 3))
+    assert model.row_spans == (slice(0, 6), slice(6, 9))
+    assert sarrus.zoo.chain(3).row_spans == ()
+
+
 def test_layout_names():
     layout = MODEL.layout
     assert layout.q_of("b4_joint") == slice(4, 6)

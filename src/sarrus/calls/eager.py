@@ -36,7 +36,7 @@ def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
     algorithm.check_given(given)
     if any(is_casadi(x) for x in given.values()) or not model.is_numeric:
         return _symbolic(model, algorithm, given, options)
-    arrays, batch = _check_arrays(model, algorithm, given)
+    arrays, batch = check_arrays(model, algorithm, given)
     if batch is not None:
         return algorithm.result(_batched(model, algorithm, arrays, batch, options))
     if algorithm.structural:  # on numbers, the text would take a zero of this state for one of the robot
@@ -48,7 +48,7 @@ def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
     return algorithm.result(algorithm.with_whole_numbers([float(x) if np.ndim(x) == 0 else x for x in values]))
 
 
-def _check_arrays(
+def check_arrays(
     model: Model, algorithm: AnyAlgorithm, given: dict[str, Any]
 ) -> tuple[dict[str, np.ndarray], int | None]:
     """Arrays of the right shape and finite, and the size of the batch (None: a single state)."""

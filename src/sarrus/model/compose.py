@@ -9,11 +9,11 @@ import numpy as np
 
 from sarrus.errors import ModelError, NameClashError
 from sarrus.model.actuators import Actuator
-from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, Placement
+from sarrus.model.bodies import WORLD, WORLD_NAME, Frame, Placement
 from sarrus.model.constraints import Kind
 from sarrus.model.embedding import Embedding
 from sarrus.model.model import Model
-from sarrus.model.state import neutral
+from sarrus.model.state import home_or_neutral
 from sarrus.spatial.arrays import Array
 
 
@@ -32,7 +32,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
             f"attach: {other.name!r} has embedded constraints. Attach `other.spanning` and then embed what is joined"
         )
 
-    def home(body: int, placement: Placement) -> tuple[int, Placement]:
+    def mounted(body: int, placement: Placement) -> tuple[int, Placement]:
         return (mount.body, mount.placement @ placement) if body == WORLD else (body + model.nb, placement)
 
     def named(name: str) -> str:
@@ -40,13 +40,12 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
 
     bodies = []
     for body in other.bodies:
-        parent, placement = home(body.parent, body.placement)
+        parent, placement = mounted(body.parent, body.placement)
         joint = replace(body.joint, name=named(body.joint.name))
-        bodies.append(Body(named(body.name), parent, joint, placement, body.inertia))
-    frames = [Frame(named(f.name), *home(f.body, f.placement)) for f in other.frames]
-    clashes = {f.name for f in frames} & set(model.frame_names) | {b.joint.name for b in bodies} & set(
-        model.joint_names
-    )
+        bodies.append(replace(body, name=named(body.name), parent=parent, joint=joint, placement=placement))
+    frames = [Frame(named(f.name), *mounted(f.body, f.placement)) for f in other.frames]
+    clashes = {f.name for f in frames} & set(model.frame_names)
+    clashes |= {b.joint.name for b in bodies} & set(model.joint_names)
     if clashes:
         raise NameClashError(f"both robots have {', '.join(sorted(map(repr, clashes)))}: give `attach` a prefix")
     for constraint in (*model.constraints, *other.constraints):
@@ -65,7 +64,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         lost_physics=(*model.lost_physics, *other.lost_physics),
         home=_joined_home(model, other),
         embedding=_joined_embedding(model, other),
-        visuals=(*model.visuals, *(v.moved(*home(v.body, Placement.identity())) for v in other.visuals)),
+        visuals=(*model.visuals, *(v.moved(*mounted(v.body, Placement.identity())) for v in other.visuals)),
         actuators=(*model.actuators, *(_renamed_actuator(a, named) for a in other.actuators)),
     )
 
@@ -73,14 +72,14 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
 def _joined_home(model: Model, other: Model) -> Array | None:
     if model.home is None and other.home is None:
         return None
-    return np.concatenate([neutral(part) if part.home is None else part.home for part in (model, other)])
+    return np.concatenate([home_or_neutral(model), home_or_neutral(other)])
 
 
 def _joined_embedding(model: Model, other: Model) -> Embedding | None:
     """That of `model`, whose bodies and velocities keep their numbers."""
     if model.embedding is None:
         return None
-    rest = neutral(other) if other.home is None else other.home
+    rest = home_or_neutral(other)
     return replace(model.embedding, samples=tuple(np.concatenate([q, rest]) for q in model.embedding.samples))
 
 

@@ -1,8 +1,8 @@
 """Joint types: how many numbers, which motion, how to step along it.
 
 A joint type is written in its *canonical frame*: the axis of a revolute, prismatic, helical, cylindrical or
-planar joint is z; a universal joint turns about x, then about the moved y. `tree.py` chooses body frames in
-which that is true, so the motion subspace S is made of zeros and ones.
+planar joint is z; a universal joint turns about x, then about the moved y. `computational_frames.py` chooses body
+frames in which that is true, so the motion subspace S is made of zeros and ones.
 
 | type               | q                   | v                                            |
 |--------------------|---------------------|----------------------------------------------|

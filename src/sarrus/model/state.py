@@ -50,6 +50,11 @@ def neutral(model: Model) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
+def home_or_neutral(model: Model) -> Array:
+    """The pose in the file, if it gives one."""
+    return neutral(model) if model.home is None else model.home
+
+
 def limits(model: Model) -> tuple[Array, Array]:
     """Of every element of q; infinite where there is none, and where a file says lower = upper: it does not know."""
     if not model.nq:

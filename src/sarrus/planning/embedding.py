@@ -17,7 +17,7 @@ from sarrus.model.clusters import find_clusters
 from sarrus.model.constraints import Constraint
 from sarrus.model.embedding import Embedding
 from sarrus.model.model import Model
-from sarrus.model.state import check_configuration, integrate, neutral, random_state
+from sarrus.model.state import check_configuration, home_or_neutral, integrate, random_state
 from sarrus.planning.coordinates import ROUNDING, divide, is_constant
 from sarrus.spatial.arrays import Array
 
@@ -78,9 +78,7 @@ def _samples(model: Model, names: set[str], at: Array | None, tolerance: float) 
     Loops that a file's rounding keeps from closing are closed as far as they can be.
     """
     only = replace(model, constraints=tuple(c for c in model.constraints if c.name in names))
-    home = neutral(model) if model.home is None else model.home
-    if at is not None:
-        home = check_configuration(model, at)
+    home = home_or_neutral(model) if at is None else check_configuration(model, at)
     if is_constant(model, names):
         return [home]
     found, almost = [], []

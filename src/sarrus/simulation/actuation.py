@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.eager import check_inputs
+from sarrus.calls.eager import check_arrays
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import StateError, UnsupportedError
@@ -32,7 +32,7 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     given = {"q": q, "v": v, "controls": controls}
     if any(is_casadi(x) for x in given.values()):
         return _symbolic(model, entry, given)
-    arrays, batch = check_inputs(model, entry, given)
+    arrays, batch = check_arrays(model, entry, given)
     lead = () if batch is None else (batch,)
     wide = {name: np.broadcast_to(x, (*lead, x.shape[-1])) for name, x in arrays.items()}
     return evaluate(model, entry, wide, actuators=model.actuators)["tau"]

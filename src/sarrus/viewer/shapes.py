@@ -144,10 +144,7 @@ def capsule_surface(radius: float, length: float, around: int = 24, rings: int =
     y = radius * np.cos(latitude)[:, None] * np.sin(longitude)
     z = np.broadcast_to((radius * np.sin(latitude) + shift)[:, None], x.shape)
     vertices = np.stack([x, y, z], axis=-1).reshape(-1, 3)
-    faces = []
-    for ring in range(len(latitude) - 1):
-        here, above = ring * around, (ring + 1) * around
-        for k in range(around):
-            right = (k + 1) % around
-            faces += [(here + k, here + right, above + right), (here + k, above + right, above + k)]
-    return vertices, np.array(faces)
+    lower = around * np.arange(len(latitude) - 1)[:, None]  # the first vertex of a circle
+    here, right = lower + np.arange(around), lower + np.roll(np.arange(around), -1)
+    faces = np.stack([here, right, right + around, here, right + around, here + around], axis=-1).reshape(-1, 3)
+    return vertices, faces
