@@ -21,15 +21,14 @@ from sarrus.cli.robot_argument import robot_from
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
-from sarrus.mechanics.bodies.motion import eliminate_joint, joint_kinematics
-from sarrus.model import tree as tree_module
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
 from sarrus.model.tree import tree_of
 from sarrus.spatial import transforms
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.inertia import Inertia
-from sarrus.spatial.linear_algebra import ldl_solve
+from sarrus.spatial.linear_algebra import ldl, ldl_solve, subtract_product
 from sarrus.spatial.rotations import cross
 
 DEFAULT_ROBOTS = ("example:talos_full_v2", "example:go1", "example:ur5_robot", "zoo:chain:30")
@@ -49,20 +48,23 @@ def textbook_aba(model: Model, q: Array, v: Array, tau: Array) -> Array:
         c.append(cJ + np.concatenate([cross(w, vJ[:3]) + cross(linear, vJ[3:]), cross(w, vJ[3:])]))
         h = node.inertia.momentum(vi)
         f.append(-np.concatenate([cross(w, h[:3]), cross(w, h[3:]) + cross(linear, h[:3])]))
-    H = [node.inertia.matrix() for node in tree.nodes]
-    parts: list = [None] * len(H)
+    H = [node.inertia.matrix().astype(q.dtype) for node in tree.nodes]
+    D, UD, u = {}, {}, {}
     for i in range(len(H) - 1, -1, -1):
         node, (X, S, _, _) = tree.nodes[i], joints[i]
-        parts[i], Ha, fa = eliminate_joint(passage_of(node, joints[i]), H[i], f[i], tau[node.v])
+        U = H[i] @ S
+        D[i] = ldl(S.T @ U + np.diag(node.armature))
+        UD[i], u[i] = ldl_solve(D[i], U.T).T, tau[node.v] + S.T @ f[i]
         if node.parent >= 0:
+            Ha = subtract_product(H[i], UD[i], U)
             H[node.parent] = H[node.parent] + X.congruence(Ha)
-            f[node.parent] = f[node.parent] + X.apply_T(fa - Ha @ c[i])
+            f[node.parent] = f[node.parent] + X.apply_T(f[i] - UD[i] @ u[i] - Ha @ c[i])
     a: list[Array] = []
     qdd: list[Array] = []
     ground = np.concatenate([-tree.gravity, np.zeros(3)])
     for i, (node, (X, S, _, _)) in enumerate(zip(tree.nodes, joints, strict=True)):
         carried = X.apply(ground if node.parent < 0 else a[node.parent]) + c[i]
-        qdd.append(ldl_solve(parts[i].D, parts[i].u) - parts[i].UD.T @ carried)
+        qdd.append(ldl_solve(D[i], u[i]) - UD[i].T @ carried)
         a.append(carried + S @ qdd[-1])
     return np.concatenate(qdd)
 
@@ -85,12 +87,11 @@ def _plain_rotation_matrix(self: transforms.Turn, B: Array) -> Array:
 @contextmanager
 def _without(trick: str) -> Iterator[None]:
     """Computational frames and transforms with one trick switched off."""
-    t = tree_module
+    frames = "sarrus.model.computational_frames"
     patches = {
-        "inertia shared with the parent": [patch.object(t, "_share_inertia", lambda nodes: (nodes, Inertia.zero()))],
-        "origin slid along the joint axis": [patch.object(t, "_sparsest_on_axis", lambda p, u: (0.0, p))],
-        "frame turned about the joint axis": [patch.object(t, "_turn_for_children", lambda *_: 0.0)],
-        "known zero rows of Ha": [patch.object(t, "_zero_rows", lambda *_: ())],
+        "inertia shared with the parent": [patch("sarrus.model.tree._share_inertia", lambda *_: Inertia.zero())],
+        "origin slid along the joint axis": [patch(f"{frames}._sparsest_on_axis", lambda p, u: (0.0, p))],
+        "frame turned about the joint axis": [patch(f"{frames}._turn_for_children", lambda *_: 0.0)],
         "one shared product per planar rotation": [
             patch.object(transforms.Turn, "rotate_symmetric", _plain_rotation),
             patch.object(transforms.Turn, "rotate_matrix", _plain_rotation_matrix),
@@ -109,7 +110,6 @@ TRICKS = (
     "inertia shared with the parent",
     "origin slid along the joint axis",
     "frame turned about the joint axis",
-    "known zero rows of Ha",
     "one shared product per planar rotation",
 )
 

@@ -6,7 +6,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.graph import Graph, Op, Symbol
+from sarrus.codegen.tape.tape import Port, tape_of
 from sarrus.spatial.parameter import Parameter
 
 
@@ -50,6 +52,67 @@ def test_a_reciprocal_cancels(xyz):
     assert (1.0 / x) * x == 1.0
     assert isinstance(y * (1.0 / x), Symbol)
     assert isinstance(x * (2.0 / x), Symbol)  # only an exact reciprocal
+
+
+def test_a_fraction_times_its_denominator(g, xyz):
+    x, y, z = xyz
+    assert (y * (1.0 / x)) * x is y
+    assert x * ((1.0 / x) * y) is y
+    assert (3.0 * (1.0 / x)) * x == 3.0
+    assert isinstance((y * (1.0 / x)) * z, Symbol)
+
+
+def test_a_fraction_times_a_factor_is_found_either_way(xyz):
+    x, y, z = xyz
+    inverse = 1.0 / x
+    assert (y * inverse) * z is (z * inverse) * y
+
+
+def test_terms_that_cancel(xyz):
+    x, y, z = xyz
+    assert x - (x + y) == -y or (x - (x + y)) is -y
+    assert (x + y) - y is x
+    assert x - (x - y) is y
+    assert (x - y) - x is -y
+    assert (x - y) + y is x
+    assert (x - y) + (y + z) is x + z
+    assert (x - y) + (y - z) is x - z
+    assert (x + y) - (z + y) is x - z
+    assert (x + 2.0) - (x + 0.5) == 1.5
+
+
+def test_what_a_fraction_leaves(g, xyz):
+    """a - a p / (p + c) = a c / (p + c): what a parent feels through a joint with armature."""
+    a, p, _ = xyz
+    inverse = 1.0 / (p + 0.25)
+    assert a - (p * inverse) * a is a * (0.25 * inverse)
+    assert a - (a * inverse) * p is a * (0.25 * inverse)
+    assert (p * inverse) * a - a is -(a * (0.25 * inverse))
+
+
+def _random_expression(rng, leaves, depth):
+    if depth == 0 or rng.random() < 0.1:
+        return leaves[rng.integers(len(leaves))]
+    x, y = (_random_expression(rng, leaves, depth - 1) for _ in range(2))
+    inverse = 1.0 / (y if isinstance(y, Symbol) else np.float64(y))  # infinite, without an exception
+    return [x + y, x - y, x * y, -x, x * inverse][rng.integers(5)]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_rules_keep_the_value_of_random_expressions(seed):
+    """Against the same text on numbers: where that is finite, so is the tape, and equal but for rounding."""
+    values = np.random.default_rng(1000 + seed).choice([-2.0, -1.0, -0.5, 0.25, 1.0, 3.0, 7.0], size=4)
+    graph, halves = Graph(), [np.float64(0.5), np.float64(2.0)]
+    with np.errstate(all="ignore"):
+        expected, traced = (
+            _random_expression(np.random.default_rng(seed), [*leaves, *halves], 7)
+            for leaves in (values, graph.inputs(0, 4))
+        )
+        tape = tape_of(graph, (Port("x", (4,)),), {"y": np.array([traced], dtype=object)})
+        (got,) = interpret.run(tape, [values])[0]
+    if np.isfinite(expected) and abs(expected) < 1e12:
+        assert np.isfinite(got)
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_common_subexpressions_are_found(g, xyz):
