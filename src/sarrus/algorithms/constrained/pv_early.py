@@ -105,16 +105,12 @@ def pv_early(
             D, _, UD = joints[i]
             above = np.zeros(len(S)) if parent < 0 else X.apply(a[parent])
             if i in done:
-                mine = done[i]
-                resolved = ldl_solve(mine.Sigma, mine.K @ above + mine.l)  # eq. (62)
-                turned = np.concatenate([resolved, from_parent.get(i, np.zeros(0))])
-                multipliers = mine.Q.apply_T(turned)  # eq. (64)
-                u[i] = u[i] - mine.KS.T @ multipliers
-                start = 0
-                for kind, number, count in sources[i]:
-                    target = lam if kind == "constraint" else from_parent
-                    target[number] = multipliers[start : start + count]
-                    start += count
+                KS, Q, K_i, l_i, Sigma, _ = done[i]
+                resolved = ldl_solve(Sigma, K_i @ above + l_i)  # eq. (62)
+                multipliers = Q.apply_T(np.concatenate([resolved, from_parent.get(i, np.zeros(0))]))  # eq. (64)
+                u[i] = u[i] - KS.T @ multipliers
+                for (kind, number, _), mine in zip(sources[i], _split(multipliers, sources[i]), strict=True):
+                    (lam if kind == "constraint" else from_parent)[number] = mine
             qdd.append(ldl_solve(D, u[i]) - UD.T @ above)
             a.append(above + S @ qdd[i])
     pivots = [x.D.d_inv for _, x in sorted(joints.items())]
@@ -133,3 +129,8 @@ def _resolve(at_root: bool, KS: Array, K: Array, l: Array, D: Ldl, usual: float)
     Sigma = ldl_semidefinite(ldl_congruence(D, turned[:r].T), typical)
     growth = ldl_growth(Sigma, typical, squared=r > 1 and not at_root)
     return Resolved(KS, Q, K[:r], l[:r], Sigma, growth), K[r:], l[r:]
+
+
+def _split(multipliers: Array, sources: list[tuple[str, int, int]]) -> list[Array]:
+    """Those of every source."""
+    return np.split(multipliers, np.cumsum([count for _, _, count in sources])[:-1])
