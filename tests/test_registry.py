@@ -77,6 +77,7 @@ def test_called_counted_and_compiled():
     assert np.allclose(kernel(q, v, v), sarrus.aba(CHAIN, q, v, v), rtol=1e-4)
     assert sarrus.aba.op_count(CHAIN) == sarrus.op_count(CHAIN, "aba") == sarrus.op_count(CHAIN, sarrus.aba)
     assert sarrus.frame_jacobian.op_count(CHAIN, frame="tip") == sarrus.op_count(CHAIN, "frame_jacobian", frame="tip")
+    assert np.array_equal(sarrus.forward_dynamics(CHAIN, q, v, v, sarrus.aba).qdd, sarrus.aba(CHAIN, q, v, v))
     assert np.array_equal(sarrus.aba.text(CHAIN, q, v, v), sarrus.aba(CHAIN, q, v, v))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sarrus.errors import unknown_name
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import AnyAlgorithm
+from sarrus.registry.algorithm import Algorithm, AnyAlgorithm
 from sarrus.registry.check import check_model
 from sarrus.registry.features import Feature, found_in
 from sarrus.registry.table import catalog
@@ -32,9 +32,10 @@ def methods() -> dict[str, AnyAlgorithm]:
     return {name: x for name, x in catalog().items() if x.output_names[0] == "qdd"}
 
 
-def method_for(model: Model, method: str | None) -> str:
+def method_for(model: Model, method: str | AnyAlgorithm | None) -> str:
     """The method's name, or the default one; an error in words if there is none of that name, or not for this model."""
-    name, known = default_method(model) if method is None else method, methods()
+    method = default_method(model) if method is None else method
+    name, known = method.name if isinstance(method, Algorithm) else method, methods()
     if name not in known:
         raise unknown_name("method of forward dynamics", name, known)
     check_model(known[name], model, strict=True)

@@ -11,6 +11,7 @@ from sarrus.algorithms.tree.rnea import rnea
 from sarrus.calls.default_method import EMBEDDED, TREE, method_for
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
+from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.table import find
 from sarrus.spatial.parameter import is_casadi
 from sarrus.status import Status
@@ -19,11 +20,11 @@ _BALANCED = 1e-6  # of the forces on the joints
 
 
 def forward_dynamics(
-    model: Model, q: Any, v: Any, tau: Any, method: str | None = None, **arguments: Any
+    model: Model, q: Any, v: Any, tau: Any, method: str | AnyAlgorithm | None = None, **arguments: Any
 ) -> ConstrainedDynamicsResult:
     """Accelerations and constraint forces: M qdd + c = tau + J^T forces, subject to the model's constraints.
 
-    method     one of `sarrus.methods()`; default: aba without constraints (ce_aba where all are embedded),
+    method     one of `sarrus.methods()` or its name; default: aba without constraints (ce_aba where all are embedded),
                constrained_aba with constraints of links against the world, lcaba with loops, prox_bbo where the centre
                of mass is constrained
     arguments  further inputs and options of the method: `k`, `external_forces`, `weight`, ...

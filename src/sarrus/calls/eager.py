@@ -19,6 +19,7 @@ from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.check import check_model
+from sarrus.registry.inputs import batch_size
 from sarrus.spatial.parameter import is_casadi
 
 _CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the intermediate values
@@ -58,9 +59,7 @@ def check_arrays(
         for name, shape in shapes.items()
     }
     sizes = {name: len(array) for name, array in arrays.items() if array.ndim > len(shapes[name])}
-    if len(set(sizes.values())) > 1:
-        raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
-    return arrays, next(iter(sizes.values()), None)
+    return arrays, batch_size(sizes)
 
 
 def _batched(

@@ -79,7 +79,8 @@ def measure(
     arrays = random_inputs(model, kernel, batch)
     progress("validating")
     first = [np.ascontiguousarray(x[0]) for x in arrays]
-    _agree("the compiled kernel", _flat(kernel(*first)), _flat(_eager(model, method, kernel, first, options)))
+    called = find(method)(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
+    _agree("the compiled kernel", _flat(kernel(*first)), _flat(called))
     peers: list[Peer] = []
     notes: list[str] = []
     for make in (pinocchio_peer, mujoco_peer):
@@ -147,10 +148,6 @@ def random_inputs(model: Model, kernel: Kernel, batch: int, seed: int = 0) -> li
     q, v = random_state(model, rng, batch)
     known = {"q": q, "v": v}
     return [known.get(p.name, rng.normal(size=(batch, *p.shape))) for p in kernel.tape.inputs]
-
-
-def _eager(model: Model, method: str, kernel: Kernel, first: list[np.ndarray], options: dict[str, Any]) -> Any:
-    return find(method)(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
 
 
 def _outputs(kernel: Kernel, batch: int) -> tuple[np.ndarray, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
+from sarrus.errors import StateError
 from sarrus.model.independent import independent_positions
 from sarrus.model.model import Model
 
@@ -54,3 +55,10 @@ def inputs_of(text: Callable[..., Any]) -> tuple[Input, ...]:
             optional = parameters[name].default is None and name not in stand_in
             found += [Input(name, optional), *([Input(stand_in[name], True, None, name)] if name in stand_in else ())]
     return tuple(found)
+
+
+def batch_size(sizes: dict[str, int]) -> int | None:
+    """How many states arrays have, by name, of those that have several; None: each has one."""
+    if len(set(sizes.values())) > 1:
+        raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
+    return next(iter(sizes.values()), None)

@@ -11,6 +11,7 @@ from sarrus.codegen.emit.memory import in_place
 from sarrus.codegen.tape.tape import Port
 from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, as_type, empty
+from sarrus.registry.inputs import batch_size
 
 
 def plain_batch(
@@ -58,11 +59,9 @@ def batch_of(ports: Sequence[Port], given: dict[str, Any], dtype: np.dtype) -> t
     """The inputs ready for native code, single states repeated if there is a batch, and its size (None: one state)."""
     inputs = [_as_input(port, given[port.name], dtype) for port in ports]
     sizes = {port.name: len(x) for port, x in zip(ports, inputs, strict=True) if x.ndim > len(port.shape)}
-    if len(set(sizes.values())) > 1:
-        raise StateError(f"batches of different sizes: {', '.join(f'{k} has {n}' for k, n in sizes.items())}")
-    if not sizes:
+    batch = batch_size(sizes)
+    if batch is None:
         return inputs, None
-    batch = next(iter(sizes.values()))
     return [x if p.name in sizes else _repeated(p, x, batch) for p, x in zip(ports, inputs, strict=True)], batch
 
 
