@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 import sarrus
-from sarrus.cli.robot_argument import HELP, AllowOutside, Configuration, Extended, FloatingBase, robot_from
+from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
 from sarrus.errors import StateError
 from sarrus.model.model import Model
 
@@ -21,9 +22,18 @@ AT_FAULT = 1  # exit code: loops that do not close, or constraints that contradi
 
 def check(
     robot: Annotated[str, typer.Argument(help=HELP, metavar="ROBOT")],
-    q: Configuration = None,
-    extended: Extended = None,
-    floating_base: FloatingBase = None,
+    q: Annotated[
+        str | None,
+        typer.Option(
+            "--q", help="A configuration: numbers, separated by commas or spaces. Default: the file's pose, or neutral."
+        ),
+    ] = None,
+    extended: Annotated[
+        Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
+    ] = None,
+    floating_base: Annotated[
+        bool | None, typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint.")
+    ] = None,
     allow_outside: AllowOutside = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object instead of words.")] = False,
 ) -> None:

@@ -23,20 +23,7 @@ HELP = (
 )
 ZOO = {name: getattr(zoo, name) for name in zoo.__all__}
 
-# Options that several commands have.
-Extended = Annotated[
-    Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
-]
-FloatingBase = Annotated[
-    bool | None,
-    typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
-]
-Configuration = Annotated[
-    str | None,
-    typer.Option(
-        "--q", help="A configuration: numbers, separated by commas or spaces. Default: the file's pose, or neutral."
-    ),
-]
+
 AllowOutside = Annotated[
     bool, typer.Option("--allow-outside", help="Read files that an MJCF includes also outside its folder.")
 ]

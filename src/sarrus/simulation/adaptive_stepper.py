@@ -56,8 +56,8 @@ class AdaptiveStepper(AbstractStepper):
         steps = np.minimum((span.first_row + np.arange(count)) * span.every, max(0, span.steps - 1))
         arrays = self.kernels.begin(rows["q"].reshape(batch * count, -1), rows["v"].reshape(batch * count, -1))
         arrays["step"] = np.tile(steps.astype(float), batch)
-        arrays |= {name: input_at(x, steps).reshape(batch * count, -1) for name, x in self.inputs.items()}
-        found = self.kernels.step(*(arrays[name] for name in self.kernels.step.input_names))
+        arrays |= {name: x[:, steps].reshape(batch * count, -1) for name, x in self.inputs.items()}
+        found = self.kernels.step(*(arrays[name] for name in self.kernels.inputs))
         for name in names:
             rows[name][...] = getattr(found, name).reshape(rows[name].shape)
 

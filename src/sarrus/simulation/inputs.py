@@ -86,9 +86,9 @@ def as_step_input(name: str, value: Any, size: int, batch: int, steps: int) -> A
     return np.broadcast_to(rows, (batch, max(1, steps), size))
 
 
-def input_at(values: Array, step: int | Array) -> Array:
-    """The values (B, n) of an input at a step, or (B, k, n) at several; after the last one, those of the last one."""
-    return values[:, np.minimum(step, values.shape[1] - 1)]
+def input_at(values: Array, step: int) -> Array:
+    """The values (B, n) of an input at a step; after the last one, those of the last one."""
+    return values[:, min(step, values.shape[1] - 1)]
 
 
 def steps_in(name: str, value: Any) -> int:

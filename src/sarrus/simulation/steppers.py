@@ -103,13 +103,13 @@ class AbstractStepper(ABC):
 
     def evaluate(self, carry: Carry, step: int) -> Any:
         """One step from Python, of one state or of a batch; `carry` stays as it is."""
-        inputs = {name: np.ascontiguousarray(input_at(x, step)) for name, x in self.inputs.items()}
-        if carry["q"].ndim == 1:
-            inputs = {name: x[0] for name, x in inputs.items()}
+        arrays, is_single = carry.copy(), carry["q"].ndim == 1
+        for name, x in self.inputs.items():
+            values = input_at(x, step)
+            arrays[name] = values[0] if is_single else np.ascontiguousarray(values)
         for name, function in self.functions.items():
-            inputs[name] = inputs[name] + self._answer(name, function, step, carry, inputs[name].shape)
-        arrays = carry | inputs
-        return self.kernels.step(*(arrays[name] for name in self.kernels.step.input_names))
+            arrays[name] = arrays[name] + self._answer(name, function, step, carry, arrays[name].shape)
+        return self.kernels.step(*[arrays[name] for name in self.kernels.inputs])
 
     def _answer(self, name: str, function: Callable[..., Any], step: int, carry: Carry, shape: tuple) -> Array:
         """What a function in Python says, checked."""
