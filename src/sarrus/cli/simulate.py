@@ -21,7 +21,7 @@ import sarrus
 from sarrus.cli.check import configuration
 from sarrus.cli.controller_argument import HELP as CONTROLLER_HELP
 from sarrus.cli.controller_argument import controller_from
-from sarrus.cli.options import AllowOutside, AsJson, Extended, FloatingBase, Robot
+from sarrus.cli.options import AllowOutside, AsJson, Robot
 from sarrus.cli.robot_argument import robot_from
 from sarrus.cli.simulation_report import report, show
 from sarrus.errors import MissingDependencyError, StateError
@@ -76,8 +76,13 @@ def simulate(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the directory of --save.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw it: FILE.png, .pdf or .svg (needs matplotlib).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser (needs viser).")] = False,
-    extended: Extended = None,
-    floating_base: FloatingBase = None,
+    extended: Annotated[
+        Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
+    ] = None,
+    floating_base: Annotated[
+        bool | None,
+        typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
+    ] = None,
     allow_outside: AllowOutside = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,

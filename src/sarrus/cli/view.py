@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from sarrus.cli.check import configuration
-from sarrus.cli.options import AllowOutside, Configuration, Extended, FloatingBase, Robot
+from sarrus.cli.options import AllowOutside, Robot
 from sarrus.cli.robot_argument import robot_from
 
 
@@ -21,9 +21,19 @@ def view(
         Path | None,
         typer.Option("--trajectory", "-t", help="Play this: a file saved by `sarrus simulate` or `Trajectory.save`."),
     ] = None,
-    q: Configuration = None,
-    extended: Extended = None,
-    floating_base: FloatingBase = None,
+    q: Annotated[
+        str | None,
+        typer.Option(
+            "--q", help="A configuration: numbers, separated by commas or spaces. Default: the file's pose, or neutral."
+        ),
+    ] = None,
+    extended: Annotated[
+        Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
+    ] = None,
+    floating_base: Annotated[
+        bool | None,
+        typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
+    ] = None,
     allow_outside: AllowOutside = False,
     port: Annotated[int, typer.Option(help="Of the web page; the next free one if it is taken.")] = 8080,
     host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines look.")] = "127.0.0.1",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
+from sarrus.simulation.inputs import input_at
 from sarrus.simulation.step_kernels import Carry
 from sarrus.simulation.steppers import CARRIED_ROWS, AbstractStepper, Rows, StepRange
 from sarrus.spatial.arrays import Array
@@ -22,8 +23,8 @@ class AdaptiveStepper(AbstractStepper):
 
     def chunks(self, carry: Carry, span: StepRange, rows: Rows) -> Iterator[int]:
         done = span.first
-        changing = {name: x for name, x in self.inputs.items() if x.per_step}
-        held = {name: np.array(x.at(done)) for name, x in self.inputs.items()}
+        changing = {name: x for name, x in self.inputs.items() if x.strides[1]}
+        held = {name: np.array(input_at(x, done), order="C") for name, x in self.inputs.items()}
         interval = {"length": np.zeros(()), "step": np.zeros(())}
         program = self._program(carry, held, interval)
         while done < span.stop:
@@ -32,7 +33,7 @@ class AdaptiveStepper(AbstractStepper):
             count = 1 if changing else min(span.every - done % span.every, span.stop - done)
             carry["time"][:], interval["length"][...], interval["step"][...] = 0.0, count * self.kernels.dt, done
             for name, x in changing.items():
-                held[name][...] = x.at(done)
+                held[name][...] = input_at(x, done)
             unfinished = True
             while unfinished:
                 program.run(span.batch, _ATTEMPTS, 0, span.threads)
@@ -55,10 +56,8 @@ class AdaptiveStepper(AbstractStepper):
         steps = np.minimum((span.first_row + np.arange(count)) * span.every, max(0, span.steps - 1))
         arrays = self.kernels.begin(rows["q"].reshape(batch * count, -1), rows["v"].reshape(batch * count, -1))
         arrays["step"] = np.tile(steps.astype(float), batch)
-        for name, x in self.inputs.items():
-            at = x.array[:, steps if x.per_step else [0]]
-            arrays[name] = np.broadcast_to(at, (batch, count, at.shape[-1])).reshape(batch * count, -1)
-        found = self.kernels.step(*(arrays[name] for name in self.kernels.step.input_names))
+        arrays |= {name: x[:, steps].reshape(batch * count, -1) for name, x in self.inputs.items()}
+        found = self.kernels.step(*(arrays[name] for name in self.kernels.inputs))
         for name in names:
             rows[name][...] = getattr(found, name).reshape(rows[name].shape)
 
@@ -71,7 +70,7 @@ class AdaptiveStepper(AbstractStepper):
         before = [Gather(0, name, array) for name, array in carry.items()]
         names = self.kernels.stepped.input_names
         before += [Gather(0, name, x, per_state=False) for name, x in interval.items() if name in names]
-        before += [Gather(0, name, held[name], per_state=x.per_state) for name, x in self.inputs.items()]
+        before += [Gather(0, name, x) for name, x in held.items()]
         again = [Run(0), *(Copy((0, output), (0, name)) for output, name in self.kernels.carried.items())]
         after = [Scatter(0, name, array, from_input=True) for name, array in carry.items()]
         return Program((self.kernels.stepped.native,), before, again, after)

@@ -22,23 +22,17 @@ _CHUNK = 512  # states per NumPy call
 
 
 class BatchEvaluator:
-    """An algorithm of one model on arrays of states: interpreted until that costs as much as compiling.
+    """An algorithm of one model on arrays of states: interpreted as long as that costs less than compiling.
 
-    Few states run the text of the algorithm, more run its tape with NumPy, many a kernel, which is kept.
-
-    numpy_operations  for so many the tape serves; 0: it is compiled as soon as there are more than few states
+    iterates  whether it takes many passes: then few states run its text, more of them a kernel, which is kept.
+              Otherwise NumPy runs its tape, and a kernel serves for many states
     """
 
     def __init__(
-        self,
-        model: Model,
-        method: str | Algorithm,
-        inputs: tuple[str, ...],
-        numpy_operations: int = _MANY_OPERATIONS,
-        **options: Any,
+        self, model: Model, method: str | Algorithm, inputs: tuple[str, ...], iterates: bool = False, **options: Any
     ) -> None:
         self.model, self.entry, self.inputs, self.options = model, find(method), inputs, options
-        self.numpy_operations = numpy_operations
+        self.iterates = iterates
         self._kernel: Kernel | None = None
         self._iterations = 0
 
@@ -54,12 +48,12 @@ class BatchEvaluator:
 
     def _evaluate(self, arrays: dict[str, Array], count: int) -> dict[str, Array]:
         if self._kernel is None:
-            if 0 < count <= _FEW and self._iterations <= _MANY_ITERATIONS:
-                return self._run_text(arrays, count)
-            if self.numpy_operations:
+            if not self.iterates:
                 tape = trace(self.model, self.entry, inputs=self.inputs, **self.options)
-                if count * tape.op_count.total <= self.numpy_operations:
+                if count * tape.op_count.total <= _MANY_OPERATIONS:
                     return _run_tape(tape, arrays, count)
+            elif 0 < count <= _FEW and self._iterations <= _MANY_ITERATIONS:
+                return self._run_text(arrays, count)
             self._kernel = compile(self.model, self.entry, inputs=self.inputs, **self.options)
         result = self._kernel(*(arrays[name] for name in self._kernel.input_names))
         values = result if isinstance(result, tuple) else (result,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,37 +33,11 @@ def initial_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
     return np.broadcast_to(q, (batch, model.nq)), np.broadcast_to(v, (batch, model.nv)), single
 
 
-@dataclass(frozen=True)
-class StepInput:
-    """Values of one input of the step, (B, T, n); a dimension of length 1 is held."""
-
-    array: Array
-
-    @property
-    def per_state(self) -> bool:
-        return self.array.shape[0] != 1
-
-    @property
-    def per_step(self) -> bool:
-        return self.array.shape[1] != 1
-
-    @property
-    def compact(self) -> Array:
-        """The array without the dimensions that are held."""
-        array = self.array if self.per_step else self.array[:, 0]
-        return array if self.per_state else array[0]
-
-    def at(self, step: int) -> Array:
-        """The values at a step, (n,) or (B, n); after the last one, those of the last one."""
-        row = self.array[:, min(step, self.array.shape[1] - 1)]
-        return row if self.per_state else row[0]
-
-
 class Actions(NamedTuple):
     """Everything that acts from outside."""
 
     controllers: tuple[AbstractController, ...]  # compiled into the step
-    inputs: dict[str, StepInput]  # of the step
+    inputs: dict[str, Array]  # of the step: (B, T, n), where what is held has a stride of zero
     functions: dict[str, PythonController]  # asked at every step for tau or controls
 
 
@@ -98,8 +71,8 @@ def check_function(argument: str, given: Any) -> PythonController:
     return given
 
 
-def as_step_input(name: str, value: Any, size: int, batch: int, steps: int) -> StepInput:
-    """An array (n,), (T, n) or (B, T, n); else an error that says what was expected."""
+def as_step_input(name: str, value: Any, size: int, batch: int, steps: int) -> Array:
+    """(B, T, n) of an array (n,), (T, n) or (B, T, n), axes of length 1 held; else an error that says what to give."""
     expected = f"{name}: expected shape ({size},), ({steps}, {size}) or ({batch}, {steps}, {size})"
     given = np.atleast_1d(as_type(expected, as_numbers(expected, value), float))
     array: Array = given.reshape((1,) * (3 - given.ndim) + given.shape)
@@ -109,7 +82,13 @@ def as_step_input(name: str, value: Any, size: int, batch: int, steps: int) -> S
     if not np.isfinite(given).all():
         where = [int(i) for i in np.argwhere(~np.isfinite(given))[0]]
         raise StateError(f"{name}{where} is {given[tuple(where)]}: every number must be finite")
-    return StepInput(array[:, : max(1, steps)])
+    rows = array[:, : max(1, steps)] if array.shape[1] else np.zeros((1, 1, size))
+    return np.broadcast_to(rows, (batch, max(1, steps), size))
+
+
+def input_at(values: Array, step: int) -> Array:
+    """The values (B, n) of an input at a step; after the last one, those of the last one."""
+    return values[:, min(step, values.shape[1] - 1)]
 
 
 def steps_in(name: str, value: Any) -> int:

@@ -22,7 +22,7 @@ class Projector:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._project = BatchEvaluator(model, "project", ("q", "v", "held"), numpy_operations=0)
+        self._project = BatchEvaluator(model, "project", ("q", "v", "held"), iterates=True)
 
     def __call__(self, q: Array, v: Array | None = None, held: Array | None = None) -> ProjectResult:
         """Of states (B, n); `held` is (nv,) or (B, nv)."""

@@ -37,6 +37,7 @@ class StepKernels:
         self.projection: Kernel | None = compile(model, PROJECTION) if project_every else None
         self.project_every = project_every or 0
         self.dt = settings.dt
+        self.inputs = self.step.input_names
         self.shapes = {port.name: port.shape for port in self.step.tape.outputs}
         inputs, outputs = self.stepped.input_names, self.stepped.output_names
         self.carried = {output: name for output, name in _CARRIED.items() if output in outputs and name in inputs}

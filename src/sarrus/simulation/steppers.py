@@ -17,7 +17,7 @@ import numpy as np
 from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, empty
-from sarrus.simulation.inputs import Actions
+from sarrus.simulation.inputs import Actions, input_at
 from sarrus.simulation.step_kernels import Carry, StepKernels
 from sarrus.spatial.arrays import Array
 
@@ -103,15 +103,13 @@ class AbstractStepper(ABC):
 
     def evaluate(self, carry: Carry, step: int) -> Any:
         """One step from Python, of one state or of a batch; `carry` stays as it is."""
-        lead = carry["q"].shape[:-1]
-        inputs = {
-            name: np.ascontiguousarray(np.broadcast_to(x.at(step), (*lead, x.array.shape[-1])))
-            for name, x in self.inputs.items()
-        }
+        arrays, is_single = carry.copy(), carry["q"].ndim == 1
+        for name, x in self.inputs.items():
+            values = input_at(x, step)
+            arrays[name] = values[0] if is_single else np.ascontiguousarray(values)
         for name, function in self.functions.items():
-            inputs[name] = inputs[name] + self._answer(name, function, step, carry, inputs[name].shape)
-        arrays = carry | inputs
-        return self.kernels.step(*(arrays[name] for name in self.kernels.step.input_names))
+            arrays[name] = arrays[name] + self._answer(name, function, step, carry, arrays[name].shape)
+        return self.kernels.step(*[arrays[name] for name in self.kernels.inputs])
 
     def _answer(self, name: str, function: Callable[..., Any], step: int, carry: Carry, shape: tuple) -> Array:
         """What a function in Python says, checked."""
@@ -159,7 +157,7 @@ class NativeStepper(AbstractStepper):
         after = [Scatter(0, name, array, from_input=True) for name, array in carry.items()]
         each: list[Any] = []
         for name, x in self.inputs.items():
-            (each if x.per_step else before).append(Gather(0, name, x.compact, x.per_state, x.per_step))
+            (each if x.strides[1] else before).append(Gather(0, name, x, per_step=True))
         each.append(Run(0))
         recorded: dict[str, Any] = {"per_step": True, "every": span.every, "first_row": span.first_row}
         for name, array in rows.items():  # q and v as they are at the beginning of the step

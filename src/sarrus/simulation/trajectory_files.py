@@ -62,19 +62,19 @@ def metadata(model: Model, settings: dict[str, Any]) -> dict[str, Any]:
     return {"format": _FORMAT, "model": model.name, "digest": model.digest, "settings": settings}
 
 
-def check_metadata(found: Any, model: Model, where: Path) -> dict[str, Any]:
+def _checked(found: Any, model: Model) -> dict[str, Any]:
     """The metadata, if the file is one of ours and was recorded with this very model."""
     if not isinstance(found, dict):
-        raise StateError(f"{where}: not a trajectory: it says nothing about a model")
+        raise StateError("not a trajectory: it says nothing about a model")
     if found.get("format") != _FORMAT:
-        raise StateError(f"{where}: trajectory format {found.get('format')!r}; this version reads {_FORMAT}")
+        raise StateError(f"trajectory format {found.get('format')!r}; this version reads {_FORMAT}")
     for key, kind in (("model", str), ("digest", str), ("settings", dict)):
         if not isinstance(found.get(key), kind):
-            raise StateError(f"{where}: damaged: {key!r} is {found.get(key)!r}, expected a {kind.__name__}")
+            raise StateError(f"damaged: {key!r} is {found.get(key)!r}, expected a {kind.__name__}")
     if found["digest"] != model.digest:
         other = "a model of the same name" if found["model"] == model.name else f"model {found['model']!r}"
         raise StateError(
-            f"{where}: recorded with {other}, but not this {model.name!r}: bodies, joints, constraints or gravity "
+            f"recorded with {other}, but not this {model.name!r}: bodies, joints, constraints or gravity "
             f"differ (digest {found['digest'][:12]} there, {model.digest[:12]} here)"
         )
     return found
@@ -82,7 +82,7 @@ def check_metadata(found: Any, model: Model, where: Path) -> dict[str, Any]:
 
 @contextmanager
 def errors_that_name(file: str | PathLike[str]) -> Iterator[None]:
-    """A damaged file raises whatever its library happens to trip over: it leaves as words, with the cause attached."""
+    """Whatever a library raises over a damaged file becomes an error in words that names the file."""
     try:
         yield
     except SarrusError as error:
@@ -145,7 +145,7 @@ def recording_settings(folder: Path, model: Model) -> dict[str, Any]:
     if not file.is_file():
         raise StateError(f"{folder}: there is no recording: {ABOUT} is missing")
     with errors_that_name(folder):
-        return check_metadata(json.loads(file.read_text()), model, folder)["settings"]
+        return _checked(json.loads(file.read_text()), model)["settings"]
 
 
 def recording_parts(folder: Path) -> list[Path]:
@@ -160,38 +160,36 @@ def _read_npz(file: Path, model: Model) -> Contents:
     with zipfile.ZipFile(file) as archive:
         with file.open("rb") as raw:
             if raw.read(2) != b"PK":  # an archive may follow anything; a trajectory does not
-                raise StateError(f"{file}: damaged: it does not begin as an archive does")
+                raise StateError("damaged: it does not begin as an archive does")
         names = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(names) < len(archive.infolist()):
-            raise StateError(f"{file}: damaged: it has an array twice")
+            raise StateError("damaged: it has an array twice")
         for name in ("about", "time", "q", "v"):
             if name not in names:
-                raise StateError(
-                    f"{file}: not a trajectory: it has no {name!r}. It has: {', '.join(names) or 'nothing'}"
-                )
+                raise StateError(f"not a trajectory: it has no {name!r}. It has: {', '.join(names) or 'nothing'}")
         unpacked, packed = sum(info.file_size for info in names.values()), file.stat().st_size
         if unpacked > _EXPANSION * packed:
-            raise StateError(f"{file}: damaged: {packed:,} bytes that claim to be {unpacked:,}")
-        about = json.loads(str(_array(archive, names["about"], file, "U")))
-        arrays = {name: _array(archive, names[name], file, "fiub") for name in FIELDS if name in names}
-        time = _array(archive, names["time"], file, "fiub")
-    return Contents(check_metadata(about, model, file)["settings"], time, arrays)
+            raise StateError(f"damaged: {packed:,} bytes that claim to be {unpacked:,}")
+        about = json.loads(str(_array(archive, names["about"], "U")))
+        arrays = {name: _array(archive, names[name], "fiub") for name in FIELDS if name in names}
+        time = _array(archive, names["time"], "fiub")
+    return Contents(_checked(about, model)["settings"], time, arrays)
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, file: Path, kinds: str) -> Array:
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kinds: str) -> Array:
     """One array of numbers, or of text: its header is looked at before its size is believed."""
     what = member.filename.removesuffix(".npy")
     with archive.open(member) as content:
         version = np.lib.format.read_magic(content)
         read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
         if read is None:
-            raise StateError(f"{file}: {what!r} has version {version} of NumPy's format, expected 1.0 or 2.0")
+            raise StateError(f"{what!r} has version {version} of NumPy's format, expected 1.0 or 2.0")
         shape, _, dtype = read(content)
         if dtype.kind not in kinds:
-            raise StateError(f"{file}: {what!r} holds {dtype}, expected {'text' if kinds == 'U' else 'numbers'}")
+            raise StateError(f"{what!r} holds {dtype}, expected {'text' if kinds == 'U' else 'numbers'}")
         size = prod(shape) * dtype.itemsize
         if min(shape, default=0) < 0 or size > member.file_size:
-            raise StateError(f"{file}: damaged: {what!r} of shape {shape} in {member.file_size:,} bytes")
+            raise StateError(f"damaged: {what!r} of shape {shape} in {member.file_size:,} bytes")
     with archive.open(member) as content:
         return np.lib.format.read_array(content, allow_pickle=False)
 
@@ -236,7 +234,7 @@ def _write_parquet(file: Path, model: Model, contents: Contents) -> None:
 
 def _read_parquet(file: Path, model: Model) -> Contents:
     table = _pyarrow().parquet.read_table(file)
-    about = check_metadata(json.loads((table.schema.metadata or {}).get(b"sarrus", b"null")), model, file)
+    about = _checked(json.loads((table.schema.metadata or {}).get(b"sarrus", b"null")), model)
     lead = (about["states"],) if about["batch"] is None else (about["batch"], about["states"])
     arrays = {}
     for name in about["recorded"]:
