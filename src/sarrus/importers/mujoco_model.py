@@ -41,12 +41,12 @@ _WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, 
 
 def from_mujoco(mj_model: Any) -> Model:
     """A model from a `mujoco.MjModel`. Contacts, sensors and the like are listed in the import report."""
-    return import_mujoco(mj_model)
+    return import_mujoco(mj_model, (), MeshFiles())
 
 
-def import_mujoco(mj_model: Any, notes: Iterable[str] = (), meshes: MeshFiles | None = None) -> Model:
+def import_mujoco(mj_model: Any, notes: Iterable[str], meshes: MeshFiles) -> Model:
     """As `from_mujoco`, with lines that go into the import report, and the files of meshes that are stand-ins."""
-    importer = _Importer(mj_model, meshes or MeshFiles())
+    importer = _Importer(mj_model, meshes)
     for note in notes:
         importer.builder.report(note)
     return importer.model()

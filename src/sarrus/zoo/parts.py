@@ -55,8 +55,4 @@ def _cloud(points: Array, mass: float) -> dict[str, Any]:
     """Inertial arguments of equal point masses."""
     com = points.mean(axis=0)
     r = points - com
-    return {
-        "mass": mass * len(points),
-        "com": com,
-        "inertia": mass * (np.sum(r * r) * np.eye(3) - r.T @ r),
-    }
+    return {"mass": mass * len(points), "com": com, "inertia": mass * (np.sum(r * r) * np.eye(3) - r.T @ r)}
