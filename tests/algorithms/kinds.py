@@ -11,7 +11,7 @@ import numpy as np
 import sarrus
 from sarrus import Feature, zoo
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.constraints import Constraint
+from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.independent import independent_positions, independent_velocities
 from sarrus.model.model import Model
 from tests.algorithms.embedded_cases import pinned, state_of
@@ -47,6 +47,7 @@ ON_ALL = (
 class Unheard(Constraint):
     """A type of constraint that no algorithm knows."""
 
+    kind = Kind.LOOP
     size = 0
 
     def in_words(self) -> tuple[str, str]:

@@ -79,6 +79,10 @@ def test_terms_that_cancel(xyz):
     assert (x - y) + (y - z) is x - z
     assert (x + y) - (z + y) is x - z
     assert (x + 2.0) - (x + 0.5) == 1.5
+    assert isinstance((x + 1.0) - 1.0, Symbol)  # a constant does not: log1p wants what this rounds to
+    assert ((x + 1.0) - 1.0) is not x
+    assert ((x - 1.0) + 1.0) is not x
+    assert (1.0 - (1.0 - x)) is not x
 
 
 def test_what_a_fraction_leaves(g, xyz):

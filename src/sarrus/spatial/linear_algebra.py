@@ -26,7 +26,7 @@ class Ldl(NamedTuple):
 
     def divide(self, x: Array) -> Array:
         """diag(d_inv) x."""
-        if self.d is None or (x.dtype != object and self.d.dtype != object):
+        if not len(x) or self.d is None or (x.dtype != object and self.d.dtype != object):
             return (x.T * self.d_inv).T
         return np.stack([_over(row, d, d_inv) for row, d, d_inv in zip(x, self.d, self.d_inv, strict=True)])
 

@@ -617,9 +617,12 @@ _SUMS = (Op.ADD, Op.SUB)
 
 
 def _cancelled_sum(g: Graph, i: int, j: int) -> Symbol | float | None:
-    """i + j where they have a term with opposite signs: (x - p) + p = x, (x - p) + (p + q) = x + q and their like."""
+    """i + j where they have a term with opposite signs: (x - p) + p = x, (x - p) + (p + q) = x + q and their like.
+
+    Not a constant: who adds one and takes it away again wants what that rounds to (log1p does).
+    """
     for one, other in ((i, j), (j, i)):
-        if g.op[one] != Op.SUB:
+        if g.op[one] != Op.SUB or g.op[g.b[one]] == Op.CONST:
             continue
         x, p = g.a[one], g.b[one]
         if p == other:
@@ -632,20 +635,21 @@ def _cancelled_sum(g: Graph, i: int, j: int) -> Symbol | float | None:
 
 
 def _cancelled_difference(g: Graph, i: int, j: int) -> Symbol | float | None:
-    """i - j where they have a term in common: a - (a + b) = -b, (a + b) - (a + c) = b - c and their like."""
-    if g.op[i] == Op.ADD and j in (g.a[i], g.b[i]):
-        return g.plain(g.a[i] + g.b[i] - j)
-    if g.op[j] == Op.ADD and i in (g.a[j], g.b[j]):
-        return -g.plain(g.a[j] + g.b[j] - i)
-    if g.op[i] == Op.SUB and g.a[i] == j:
-        return -g.plain(g.b[i])
-    if g.op[j] == Op.SUB and g.a[j] == i:
-        return g.plain(g.b[j])
+    """i - j where they have a term in common, not a constant: a - (a + b) = -b, (a + b) - (a + c) = b - c, ..."""
+    if g.op[j] != Op.CONST:
+        if g.op[i] == Op.ADD and j in (g.a[i], g.b[i]):
+            return g.plain(g.a[i] + g.b[i] - j)
+        if g.op[i] == Op.SUB and g.a[i] == j:
+            return -g.plain(g.b[i])
+    if g.op[i] != Op.CONST:
+        if g.op[j] == Op.ADD and i in (g.a[j], g.b[j]):
+            return -g.plain(g.a[j] + g.b[j] - i)
+        if g.op[j] == Op.SUB and g.a[j] == i:
+            return g.plain(g.b[j])
     if g.op[i] == g.op[j] == Op.ADD:
-        common = {g.a[i], g.b[i]} & {g.a[j], g.b[j]}
-        if common:
-            k = common.pop()
-            return g.plain(g.a[i] + g.b[i] - k) - g.plain(g.a[j] + g.b[j] - k)
+        for k in (g.a[i], g.b[i]):
+            if k in (g.a[j], g.b[j]) and g.op[k] != Op.CONST:
+                return g.plain(g.a[i] + g.b[i] - k) - g.plain(g.a[j] + g.b[j] - k)
     return None
 
 
