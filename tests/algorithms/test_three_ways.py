@@ -100,12 +100,16 @@ class Case(NamedTuple):
         return fields(self.algorithm(self.model, **inputs, **dict(self.options)))
 
 
-CASES = [
-    Case(algorithm, names, tuple(options.items()))
-    for algorithm in sarrus.catalog().values()
-    for names in input_sets(algorithm)
-    for options in (option_sets(algorithm) if names == input_sets(algorithm)[0] else option_sets(algorithm)[:1])
-]
+def cases_of(algorithm: Algorithm) -> list[Case]:
+    """All options with all inputs, the first ones with fewer inputs; of functions of the tree, all with all."""
+    inputs, options = input_sets(algorithm), option_sets(algorithm)
+    pairs = [(names, x) for names in inputs for x in options if names == inputs[0] or x == options[0]]
+    if algorithm.family == "tree":
+        pairs = [(names, x) for names in inputs for x in options]
+    return [Case(algorithm, names, tuple(x.items())) for names, x in pairs]
+
+
+CASES = [case for algorithm in sarrus.catalog().values() for case in cases_of(algorithm)]
 FIRST = {case.algorithm.name: case for case in reversed(CASES)}  # with all inputs
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
