@@ -30,9 +30,10 @@ from benchmarks.loop_systems import MissingFileError
 from benchmarks.robots import shared_directory
 from benchmarks.rotor_free import is_rotor, relations_at_home, without_bodies
 from sarrus.diagnosis import project
+from sarrus.model.bodies import Frame, Placement
 from sarrus.model.compose import attach
 from sarrus.model.constraints import Coupling
-from sarrus.model.model import Frame, Model, Placement
+from sarrus.model.model import Model
 
 
 def mini_cheetah() -> Model:

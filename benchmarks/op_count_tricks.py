@@ -21,11 +21,11 @@ from sarrus.cli.robot_argument import robot_from
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
-from sarrus.mechanics.bodies.passage import passage_of
-from sarrus.mechanics.bodies.sweeps import eliminate_joint, joint_kinematics
+from sarrus.mechanics.bodies.motion import eliminate_joint, joint_kinematics
 from sarrus.model import tree as tree_module
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
+from sarrus.model.tree import tree_of
 from sarrus.spatial import transforms
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.inertia import Inertia
@@ -37,7 +37,7 @@ DEFAULT_ROBOTS = ("example:talos_full_v2", "example:go1", "example:ur5_robot", "
 
 def textbook_aba(model: Model, q: Array, v: Array, tau: Array) -> Array:
     """Featherstone's Table 7.1 as printed: spatial velocities, c = cJ + v x vJ in the inward sweep."""
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     velocity: list[Array] = []
     c: list[Array] = []

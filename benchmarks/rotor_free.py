@@ -19,8 +19,9 @@ from dataclasses import replace
 import numpy as np
 
 import sarrus
+from sarrus.model.bodies import WORLD, Body
 from sarrus.model.constraints import LinkConstraint
-from sarrus.model.model import WORLD, Body, Model
+from sarrus.model.model import Model
 
 REMOVED = ("rotor", "crank", "lever")  # in the names of bodies that these models do without
 

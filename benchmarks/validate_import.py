@@ -44,7 +44,8 @@ from sarrus.importers.mujoco_state import to_mujoco_state
 from sarrus.importers.pinocchio_model import from_pinocchio
 from sarrus.importers.pinocchio_state import to_pinocchio_configuration
 from sarrus.importers.urdf import ROOT_JOINT, load_urdf
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.bodies import WORLD_NAME
+from sarrus.model.model import Model
 from sarrus.model.state import random_state
 from sarrus.spatial.rotations import rotation_from_quaternion
 

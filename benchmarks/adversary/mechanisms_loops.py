@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.adversary.kinematics import bodies
 from benchmarks.adversary.trees import COMMON, JOINTS, add, base, direction, offset, pick, tree
+from sarrus.model.bodies import Frame, Placement
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import (
     CLOSURES,
@@ -21,7 +22,7 @@ from sarrus.model.constraints import (
     loop,
     weld,
 )
-from sarrus.model.model import Frame, Model, Placement
+from sarrus.model.model import Model
 from sarrus.model.state import integrate, neutral
 
 Rng = np.random.Generator

@@ -55,6 +55,7 @@ from sarrus.calls.eager import eager
 from sarrus.codegen.tape.tape import OpCount
 from sarrus.codegen.tape.trace import op_count
 from sarrus.model.actuators import Actuator
+from sarrus.model.bodies import Body, Frame, Joint
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.compose import attach
 from sarrus.model.constraints import (
@@ -73,7 +74,7 @@ from sarrus.model.constraints import (
     loop,
     weld,
 )
-from sarrus.model.model import Body, Frame, Joint, Model
+from sarrus.model.model import Model
 from sarrus.model.state import difference, integrate, neutral, normalize
 from sarrus.registry.references import cite
 from sarrus.registry.table import algorithms

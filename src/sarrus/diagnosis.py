@@ -15,10 +15,11 @@ from sarrus.algorithms.position.closure import closure as _closure
 from sarrus.algorithms.tree.crba import crba as _crba
 from sarrus.calls.eager import eager
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
 from sarrus.mechanics.constraints.all_rows import all_rows
+from sarrus.model.bodies import WORLD, WORLD_NAME
 from sarrus.model.constraints import CenterOfMass, Constraint, Contact, Coupling, Distance, LinkConstraint, LoopClosure
-from sarrus.model.model import WORLD, WORLD_NAME, Model
+from sarrus.model.model import Model
 from sarrus.model.state import (
     as_state_array,
     check_configuration,
@@ -27,6 +28,7 @@ from sarrus.model.state import (
     outside_limits,
     starting_configuration,
 )
+from sarrus.model.tree import tree_of
 from sarrus.simulation.projection import Projector, with_position_constraints
 from sarrus.simulation.random_states import project_within_limits
 from sarrus.spatial.arrays import Array
@@ -314,8 +316,8 @@ def _conflict(model: Model, q: Array, v: Any, k: Any, J: Array, A: Array, rank: 
         return np.zeros(0)
     speed = np.zeros(model.nv) if v is None else as_state_array("v", v, model.nv)
     inputs = np.zeros(model.n_input_rows) if k is None else as_state_array("k", k, model.n_input_rows)
-    joints = joint_kinematics(model.tree, q, speed)
-    rows = all_rows(model, joints, outward_motion(model.tree, joints), q, speed, inputs, "diagnose")
+    joints = joint_kinematics(tree_of(model), q, speed)
+    rows = all_rows(model, joints, outward_motion(tree_of(model), joints), q, speed, inputs, "diagnose")
     demanded = np.concatenate([r.declared_residual(r.k) for r in rows]).astype(float)
     range_ = np.linalg.svd(J, full_matrices=False)[0][:, :rank]
     left = demanded - range_ @ (range_.T @ demanded)

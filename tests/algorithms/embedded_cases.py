@@ -14,7 +14,8 @@ import numpy as np
 
 import sarrus
 from sarrus import zoo
-from sarrus.model.model import Frame, Model, Placement
+from sarrus.model.bodies import Frame, Placement
+from sarrus.model.model import Model
 from sarrus.zoo.sketch import Sketch
 from tests.oracles import loops
 from tests.oracles.constrained import Kkt

@@ -13,6 +13,7 @@ import pytest
 import sarrus
 from sarrus import zoo
 from sarrus.errors import StateError, UnsupportedError
+from sarrus.model.cluster_tree import cluster_tree_of
 from sarrus.registry.references import BIBTEX
 from tests.algorithms.embedded_cases import state_of
 from tests.mechanisms import relative_error
@@ -169,7 +170,7 @@ def test_pickling():
     q, v, tau = state_of(FOUR_BARS)
     copy = pickle.loads(pickle.dumps(EMBEDDED))
     assert copy.embedding.constraints == EMBEDDED.embedding.constraints
-    assert copy.cluster_tree.parents == EMBEDDED.cluster_tree.parents
+    assert cluster_tree_of(copy).parents == cluster_tree_of(EMBEDDED).parents
     assert np.array_equal(sarrus.ce_aba(copy, q, v, tau).qdd, sarrus.ce_aba(EMBEDDED, q, v, tau).qdd)
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sarrus
+from sarrus.model.tree import tree_of
 from tests.mechanisms import MOVING_KINDS, Mechanism, mechanisms, relative_error
 from tests.oracles.dense import placed, rotation_from_any
 
@@ -228,7 +229,7 @@ def assert_same_joint_space(case: Mechanism, other: Mechanism, other_forces: np.
 def test_sharing_inertia_with_parents_keeps_the_totals(case):
     """What bodies give away arrives: mass and first moment of nodes and ground are those of the bodies."""
     model, q = case.model, case.state().q
-    tree = model.tree
+    tree = tree_of(model)
     total = tree.ground.mass + sum(node.inertia.mass for node in tree.nodes)
     assert relative_error(total, model.mass) < TOLERANCE
     com, _ = case.oracle.center_of_mass(q, np.zeros(model.nv))

@@ -11,8 +11,6 @@ import pytest
 
 import sarrus
 from sarrus.algorithms.constrained.lcaba import augmented_lagrangian
-from sarrus.mechanics.bodies.passage import Passage
-from sarrus.mechanics.problem import pose_problem
 from sarrus.mechanics.solvers import link_elimination, merged_ports
 from sarrus.mechanics.solvers.link_form import Form
 from sarrus.model.builder import ModelBuilder

@@ -162,7 +162,7 @@ def test_half_a_turn_is_not_closed():
 @pytest.mark.parametrize("joint", ["weld", "revolute", "prismatic", "cylindrical", "planar", "universal", "connect"])
 def test_the_gradient_is_exact_where_loops_are_open(joint):
     """J^T error is the gradient of half the squared error, for every closure, however far it is open."""
-    from sarrus.mechanics.constraints.constraint_metric import linearized
+    from sarrus.mechanics.solvers.constraint_metric import linearized
 
     model = zoo.chain(6).with_constraints(sarrus.loop("tip", "world", joint))
     rng = np.random.default_rng(1)

@@ -7,12 +7,13 @@ import pytest
 
 import sarrus
 from sarrus import zoo
-from sarrus.mechanics.constraints.loop_jacobian import loop_jacobian
-from sarrus.mechanics.constraints.loop_roots import early_roots, loop_roots
 from sarrus.mechanics.solvers.loop_delassus import rows_at_rest
+from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
+from sarrus.mechanics.solvers.loop_roots import early_roots, loop_roots
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import CLOSURES, Coupling, Distance, LoopClosure, contact, link_rows
-from sarrus.model.model import WORLD
 from sarrus.model.state import random_state
+from sarrus.model.tree import tree_of
 from tests.oracles.loops import assembled, kkt, solve
 
 METHODS = ("prox_ltl", "prox_bbo", "bbo")
@@ -207,7 +208,7 @@ def rows_of(model):
 def test_roots(two_arms):
     def root(*constraints):
         model = two_arms.with_constraints(*constraints)
-        return [model.bodies[i].name if i >= 0 else "world" for i in loop_roots(model.tree, rows_of(model))]
+        return [model.bodies[i].name if i >= 0 else "world" for i in loop_roots(tree_of(model), rows_of(model))]
 
     assert root(LoopClosure("a", "tip_0", "tip_1", "weld")) == ["base"]
     assert root(LoopClosure("a", "branch_0_4", "branch_0_1", "weld")) == ["branch_0_1"]
@@ -215,15 +216,15 @@ def test_roots(two_arms):
     assert root(Coupling("a", (("branch_0_4_joint", 1.0), ("branch_0_2_joint", 1.0)))) == ["branch_0_1"]
     assert root(Coupling("a", (("branch_1_0_joint", 1.0), ("branch_0_5_joint", 1.0)))) == ["base"]
     four_bar = zoo.four_bar()
-    assert loop_roots(four_bar.tree, rows_of(four_bar)) == [WORLD]  # its two trees meet in the world only
+    assert loop_roots(tree_of(four_bar), rows_of(four_bar)) == [WORLD]  # its two trees meet in the world only
 
 
 def test_rows_against_the_world_end_where_joints_can_absorb_them(two_arms):
     model = two_arms.with_constraints(contact("tip_0", 6), contact("tip_1", 3))
-    roots = early_roots(model.tree, rows_of(model))
+    roots = early_roots(tree_of(model), rows_of(model))
     assert [model.bodies[i].name for i in roots] == ["base", "branch_1_2"]
     for added in ([contact("branch_1_1", 6)], [contact("tip_0", 6, name="a"), contact("tip_0", 6, name="b")]):
-        assert {WORLD} == set(early_roots(two_arms.tree, rows_of(two_arms.with_constraints(*added))))
+        assert {WORLD} == set(early_roots(tree_of(two_arms), rows_of(two_arms.with_constraints(*added))))
 
 
 # --- the Delassus matrix ---------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 
 import sarrus
 from sarrus.errors import IllPosedError, ImportFileError, InertiaError
-from sarrus.model.model import WORLD
+from sarrus.model.bodies import WORLD
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 

@@ -8,8 +8,10 @@ import pytest
 import sarrus
 from sarrus import zoo
 from sarrus.errors import UnsupportedError
-from sarrus.model.clusters import find_clusters, unseen_rotors
-from sarrus.model.model import WORLD, Model
+from sarrus.model.bodies import WORLD
+from sarrus.model.cluster_tree import cluster_tree_of, unseen_rotors
+from sarrus.model.clusters import find_clusters
+from sarrus.model.model import Model
 
 
 def graph(parents: dict[int, int], chords: list[tuple[int, int]]) -> Model:
@@ -100,26 +102,26 @@ def test_what_makes_no_loop_makes_no_cluster(constraint):
 
 def test_only_bodies_that_others_see_have_a_place():
     """Of a link and its rotor that is the link; of two chains tied by a rod, those that carry further links."""
-    tree = sarrus.embed(zoo.tree_of("link_and_rotor", 1, 2)).cluster_tree
+    tree = cluster_tree_of(sarrus.embed(zoo.tree_of("link_and_rotor", 1, 2)))
     assert [node.name for node in tree.nodes] == ["base", "b0_0_link+b0_0_rotor", "b0_1_link+b0_1_rotor"]
     assert [len(node.ports) for node in tree.nodes] == [1, 1, 1]
     assert tree.parents == (WORLD, 0, 1)
     assert (tree.nv, tree.children(0)) == (8, [1])
     model = sarrus.embed(zoo.parallel_chains(4, 2, "connecting_rod"))
-    node = model.cluster_tree.nodes[0]
+    node = cluster_tree_of(model).nodes[0]
     assert [model.bodies[b].name for b in node.ports] == ["link_1_2", "link_2_2"]
     assert node.size == 12
-    assert [n.at for n in model.cluster_tree.nodes] == [0, 0, 0, 1, 0]
+    assert [n.at for n in cluster_tree_of(model).nodes] == [0, 0, 0, 1, 0]
 
 
 def test_constraints_that_are_left_make_bodies_seen():
     model = zoo.tree_of("four_bar", 1, 1)
     plain = sarrus.embed(model)
     touching = plain.with_constraints(sarrus.contact("b0_0_rod"))
-    assert [len(m.cluster_tree.nodes[1].ports) for m in (plain, touching)] == [1, 1]
-    assert touching.bodies[touching.cluster_tree.nodes[1].ports[0]].name == "b0_0_rod"
+    assert [len(cluster_tree_of(m).nodes[1].ports) for m in (plain, touching)] == [1, 1]
+    assert touching.bodies[cluster_tree_of(touching).nodes[1].ports[0]].name == "b0_0_rod"
     held = plain.with_constraints(sarrus.center_of_mass_constraint("z"))
-    assert len(held.cluster_tree.nodes[1].ports) == 3
+    assert len(cluster_tree_of(held).nodes[1].ports) == 3
 
 
 def test_rotors_that_only_spin():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus.model.tree import tree_of
 from tests.mechanisms import GEOMETRIES, MOVING_KINDS, Mechanism, inertia_arguments, mechanism, relative_error
 from tests.oracles.dense import plane_axes
 
@@ -19,12 +20,12 @@ def test_nodes_are_where_the_bodies_are(kind, geometry):
     case = mechanism(3, ["revolute", kind, kind], geometries=[geometry] * 3)
     model, q = case.model, case.state().q
     R, p = [], []
-    for node in model.tree.nodes:
+    for node in tree_of(model).nodes:
         X = node.kinematics(q).X
         R.append(X.R if node.parent < 0 else R[node.parent] @ X.R)
         p.append(X.p if node.parent < 0 else p[node.parent] + R[node.parent] @ X.p)
     for k, jet in enumerate(case.oracle.motion(q)):
-        body = model.tree.nodes[k].body
+        body = tree_of(model).nodes[k].body
         assert relative_error(R[k] @ body.R, jet.value[:3, :3]) < 1e-13
         assert relative_error(p[k] + R[k] @ body.p, jet.value[:3, 3], 1.0) < 1e-13
 
@@ -33,7 +34,7 @@ def test_nodes_are_where_the_bodies_are(kind, geometry):
 @pytest.mark.parametrize("kind", SINGLE)
 def test_single_axes_are_columns_of_the_identity(kind, geometry):
     case = mechanism(1, [kind] * 2, geometries=[geometry] * 2)
-    for node in case.model.tree.nodes:
+    for node in tree_of(case.model).nodes:
         S = node.kinematics(case.state().q).S
         assert set(np.flatnonzero(S.any(axis=1))) <= {2, 5}
 
@@ -41,7 +42,7 @@ def test_single_axes_are_columns_of_the_identity(kind, geometry):
 def test_aligned_robots_turn_by_permutations():
     """Where all axes are along coordinates, no rotation of a frame costs a multiplication."""
     case = mechanism(2, ["revolute"] * 6, geometries=["aligned"] * 6)
-    for node in case.model.tree.nodes:
+    for node in tree_of(case.model).nodes:
         assert np.isin(node.fixed.R, (-1.0, 0.0, 1.0)).all()
 
 
@@ -59,7 +60,7 @@ def test_an_almost_parallel_axis_does_not_move_frames_far_away(kind, tilt):
     )  # fmt: skip
     case = Mechanism(bodies)
     s, oracle = case.state(), case.oracle
-    assert np.abs(case.model.tree.nodes[1].body.p).max() < 10.0
+    assert np.abs(tree_of(case.model).nodes[1].body.p).max() < 10.0
     assert relative_error(sarrus.crba(case.model, s.q), oracle.mass_matrix(s.q)) < 1e-13
     assert relative_error(sarrus.aba(case.model, s.q, s.v, s.tau), oracle.forward_dynamics(s.q, s.v, s.tau)) < 1e-11
 
@@ -81,6 +82,6 @@ def test_the_directions_of_a_planar_joint(axis):
 
 
 def test_parents_and_children():
-    tree = mechanism(0, ["revolute"] * 4, parents=[-1, 0, 0, -1]).model.tree
+    tree = tree_of(mechanism(0, ["revolute"] * 4, parents=[-1, 0, 0, -1]).model)
     assert tree.parents == (-1, 0, 0, -1)
     assert tree.children(0) == [1, 2]

@@ -11,7 +11,7 @@ import sarrus
 from sarrus import zoo
 from sarrus.diagnosis import project
 from sarrus.errors import ModelError, UnknownNameError
-from sarrus.model.model import Frame, Placement
+from sarrus.model.bodies import Frame, Placement
 from sarrus.model.state import random_state
 from tests.mechanisms import relative_error
 

@@ -15,8 +15,9 @@ from sarrus.cli.robot_argument import HELP, AllowOutside, robot_from
 from sarrus.codegen.tape.trace import op_count
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
+from sarrus.model.bodies import Body
 from sarrus.model.constraints import CenterOfMass, Coupling, LinkConstraint, LoopClosure, Tendon
-from sarrus.model.model import Body, Model
+from sarrus.model.model import Model
 from sarrus.registry import table as registry
 
 _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")

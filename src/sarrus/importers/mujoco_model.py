@@ -20,8 +20,9 @@ from sarrus.importers.mujoco_constraints import add_constraints, disabled
 from sarrus.importers.mujoco_state import from_mujoco_state
 from sarrus.importers.names import first_free, free_name
 from sarrus.importers.visuals_mjcf import MeshFiles, add_visuals
+from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import rotation_about, rotation_from_quaternion
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.errors import UnsupportedError
+from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.model import Model
 
 _UNLIMITED = 1e300  # Pinocchio writes the largest double where there is no limit
 _AXES = dict(zip("XYZ", np.eye(3), strict=True))

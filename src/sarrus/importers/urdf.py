@@ -22,10 +22,11 @@ from sarrus.importers.urdf_tree import JOINT_KINDS, check_mimics, check_names, c
 from sarrus.importers.urdf_vocabulary import check_numbers, lost_lines, report_lines
 from sarrus.importers.urdf_xacro import check_expanded
 from sarrus.importers.visuals_urdf import add_visuals
+from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import Coupling
 from sarrus.model.joints import JOINT_TYPES
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.model import Model
 
 ROOT_JOINT = "root_joint"  # as Pinocchio calls it
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.model.bodies import Placement
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.model import Placement
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Triangles
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import rotation_from_quaternion

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ModelError, NameClashError, unknown_name
-
-if TYPE_CHECKING:
-    from sarrus.model.model import Model
+from sarrus.errors import ModelError
 
 Range = tuple[float, float]
 Three = tuple[float, float, float]
@@ -88,24 +85,6 @@ def actuator(
         _range("control_range", what, control_range),
         _range("force_range", what, force_range),
     )
-
-
-def check_actuators(model: Model) -> None:
-    """Every joint that an actuator acts on exists and has one velocity, and no two actuators share their name."""
-    seen: set[str] = set()
-    for found in model.actuators:
-        if found.name in seen:
-            raise NameClashError(f"two actuators are called {found.name!r}")
-        seen.add(found.name)
-        for name, _ in found.joints:
-            if name not in model._joint_index:
-                raise unknown_name(f"joint of actuator {found.name!r}:", name, model.joint_names)
-            kind = model.bodies[model.joint_index(name)].joint.type
-            if kind.nq != 1 or kind.nv != 1:
-                raise ModelError(
-                    f"actuator {found.name!r} acts on {name!r}, a {kind.name} joint: an actuator needs joints of one "
-                    f"coordinate"
-                )
 
 
 def actuated_joints(actuators: Iterable[Actuator]) -> frozenset[str]:

@@ -10,20 +10,11 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import IllPosedError, InertiaError, ModelError, NameClashError, unknown_name
-from sarrus.model.actuators import Actuator, actuator, check_actuators
+from sarrus.model.actuators import Actuator, actuator
+from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, Joint, Placement
 from sarrus.model.constraints import Constraint
 from sarrus.model.joints import JOINT_TYPES, AbstractJointType, Helical
-from sarrus.model.model import (
-    WORLD,
-    WORLD_NAME,
-    Body,
-    Frame,
-    Joint,
-    Model,
-    Placement,
-    as_gravity,
-    check_constraint_names,
-)
+from sarrus.model.model import Model, as_gravity, check_actuators, check_constraint_names
 from sarrus.model.visuals import Color, Shape, Visual
 from sarrus.model.well_posed import check_well_posed
 from sarrus.spatial.arrays import Array, Scalar, as_field, is_numeric

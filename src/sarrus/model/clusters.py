@@ -9,137 +9,15 @@ one, so that every cluster has a single output body (constraint-embedding paper,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from sarrus.errors import UnsupportedError
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LoopClosure
-from sarrus.spatial.arrays import Array, is_numeric
-
-if TYPE_CHECKING:
-    from sarrus.model.model import Model
-    from sarrus.model.tree import Node
-
-WORLD = -1
-_EPS = 64 * np.finfo(float).eps
+from sarrus.model.embedding import Cluster
+from sarrus.model.model import Model
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """Bodies that move as one: which of their velocities are independent, and which rows say what the others do.
-
-    The rows are numbered through all rows of its constraints, in order. They determine the dependent velocities block
-    by block: a block needs only those before it.
-    """
-
-    bodies: tuple[int, ...]  # ascending, so parents first
-    output: int  # the body that its base bodies hang on; -1: the world
-    constraints: tuple[str, ...]
-    independent: tuple[int, ...] = ()  # velocities, as numbered in v
-    dependent: tuple[int, ...] = ()
-    blocks: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()  # (rows, dependent velocities)
-    lengths: tuple[tuple[float, ...], ...] = ()  # per block: squared lengths that its rows usually have, about
-
-
-@dataclass(frozen=True, eq=False)
-class Embedding:
-    """What of a model is embedded."""
-
-    clusters: tuple[Cluster, ...]
-    samples: tuple[Array, ...] = ()  # configurations on the constraints, of which independent velocities were chosen
-
-    @cached_property
-    def constraints(self) -> frozenset[str]:
-        """Names of the constraints that hold by construction."""
-        return frozenset(name for cluster in self.clusters for name in cluster.constraints)
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterNode:
-    """A node of a cluster tree: a body, or a cluster. Only those of its bodies that others see have a place in it."""
-
-    name: str
-    parent: int  # node
-    at: int  # which of the parent's ports it hangs on
-    v: slice  # of the tree's velocities
-    ports: tuple[int, ...]  # bodies that children hang on or constraints act on
-    cluster: Cluster | None
-
-    @property
-    def m(self) -> int:
-        return self.v.stop - self.v.start
-
-    @property
-    def size(self) -> int:
-        """How many numbers its acceleration has."""
-        return 6 * len(self.ports)
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterTree:
-    """Nodes, parents first. It answers what a `Tree` of bodies answers."""
-
-    nodes: tuple[ClusterNode, ...]
-    node_of: dict[int, int]  # by body
-    nv: int
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        return tuple(node.parent for node in self.nodes)
-
-    def children(self, i: int) -> list[int]:
-        return [k for k, node in enumerate(self.nodes) if node.parent == i]
-
-    def port(self, body: int) -> tuple[int, int]:
-        """The node that a body is in, and which of its ports the body is."""
-        node = self.node_of[body]
-        return node, self.nodes[node].ports.index(body)
-
-
-def cluster_tree(model: Model) -> ClusterTree:
-    """The tree of the clusters of an embedded model and of its other bodies."""
-    assert model.embedding is not None
-    of = {body: cluster for cluster in model.embedding.clusters for body in cluster.bodies}
-    seen = _seen_bodies(model, of)
-    nodes: list[ClusterNode] = []
-    node_of: dict[int, int] = {WORLD: WORLD}
-    nv = 0
-    for body in range(model.nb):
-        if body in node_of:
-            continue
-        cluster = of.get(body)
-        bodies = (body,) if cluster is None else cluster.bodies
-        output = model.bodies[body].parent if cluster is None else cluster.output
-        ports = tuple(b for b in bodies if b in seen) or (_heaviest(model, bodies),)
-        n = model.bodies[body].joint.type.nv if cluster is None else len(cluster.independent)
-        parent = node_of[output]
-        at = 0 if parent < 0 else nodes[parent].ports.index(output)
-        name = "+".join(model.bodies[b].name for b in bodies)
-        nodes.append(ClusterNode(name, parent, at, slice(nv, nv + n), ports, cluster))
-        node_of |= dict.fromkeys(bodies, len(nodes) - 1)
-        nv += n
-    return ClusterTree(tuple(nodes), node_of, nv)
-
-
-def _heaviest(model: Model, bodies: tuple[int, ...]) -> int:
-    """Of a cluster that nobody sees: the body that is worth a place in the node's acceleration."""
-    masses = [model.bodies[b].inertia.mass for b in bodies]
-    return bodies[0] if not model.is_numeric else bodies[int(max(range(len(bodies)), key=lambda x: masses[x]))]
-
-
-def _seen_bodies(model: Model, of: dict[int, Cluster]) -> set[int]:
-    """Bodies that other nodes hang on, or that constraints which are not embedded act on."""
-    seen = {body for body in range(model.nb) if body not in of}
-    seen |= {body.parent for i, body in enumerate(model.bodies) if of.get(i) is None or of[i].output == body.parent}
-    for constraint in model.active_constraints:
-        seen |= set(_bodies_of(model, constraint))
-    return seen
-
-
-def _bodies_of(model: Model, constraint: Constraint) -> Iterable[int]:
+def bodies_of(model: Model, constraint: Constraint) -> Iterable[int]:
     """The bodies that a constraint's rows act on."""
     if isinstance(constraint, LinkConstraint):
         return [model.frame(constraint.frame).body]
@@ -165,7 +43,7 @@ def find_clusters(model: Model, constraints: Sequence[Constraint]) -> list[Clust
             meet = _common_ancestor(model, [model.bodies[i].parent for i in joints])
             bodies = _between(model, joints, meet)
         elif isinstance(constraint, (LoopClosure, Distance)):
-            ends = list(_bodies_of(model, constraint))
+            ends = list(bodies_of(model, constraint))
             bodies = _between(model, ends, _common_ancestor(model, ends))
         else:
             raise UnsupportedError(
@@ -220,37 +98,3 @@ def _between(model: Model, bodies: Sequence[int], ancestor: int) -> set[int]:
     """Those bodies and what carries them, up to an ancestor, which is not counted."""
     above = set(_path(model, ancestor))
     return {i for body in bodies for i in _path(model, body)} - above
-
-
-def with_coordinates(
-    cluster: Cluster,
-    independent: Sequence[int],
-    blocks: Sequence[tuple[Sequence[int], Sequence[int]]],
-    lengths: Sequence[float],
-) -> Cluster:
-    """The cluster with its velocities divided; lengths: those of all its rows, squared."""
-    pairs = tuple((tuple(rows), tuple(velocities)) for rows, velocities in blocks)
-    dependent = tuple(sorted(v for _, velocities in pairs for v in velocities))
-    usual = tuple(tuple(float(lengths[row]) for row in rows) for rows, _ in pairs)
-    return replace(cluster, independent=tuple(sorted(independent)), dependent=dependent, blocks=pairs, lengths=usual)
-
-
-def unseen_rotors(model: Model) -> list[int]:
-    """Bodies of clusters that turn about a fixed axis, round about it, carrying nothing and part of no loop.
-
-    Their angle makes no difference to anything.
-    """
-    tree, clusters = model.tree, model.cluster_tree
-    loops = [c for c in model.constraints if isinstance(c, (LoopClosure, Distance)) and c.active]
-    used = set(tree.parents) | {b for c in loops for b in _bodies_of(model, c)}
-    used |= {b for node in clusters.nodes for b in node.ports}
-    return [i for i, node in enumerate(tree.nodes) if i not in used and _is_round(node)]
-
-
-def _is_round(node: Node) -> bool:
-    """Whether turning the body about its joint's axis leaves its inertia as it is, to rounding."""
-    h, Sigma = node.inertia.h, node.inertia.Sigma
-    if node.joint.name not in ("revolute", "continuous") or not (is_numeric(h) and is_numeric(Sigma)):
-        return False
-    off = [*h[:2], Sigma[0, 1], Sigma[0, 2], Sigma[1, 2], Sigma[0, 0] - Sigma[1, 1]]
-    return bool(np.all(np.abs(off) <= _EPS * np.abs(Sigma).max()))

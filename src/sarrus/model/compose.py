@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import ModelError, NameClashError
-from sarrus.model.actuators import Actuator, check_actuators
-from sarrus.model.clusters import Embedding
+from sarrus.model.actuators import Actuator
+from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, Placement
 from sarrus.model.constraints import CenterOfMass, Constraint
-from sarrus.model.model import WORLD, WORLD_NAME, Body, Frame, Model, Placement, check_constraint_names
+from sarrus.model.embedding import Embedding
+from sarrus.model.model import Model, check_actuators, check_constraint_names
 from sarrus.model.state import neutral
 from sarrus.spatial.arrays import Array
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from sarrus.errors import UnsupportedError
+from sarrus.model.cluster_tree import cluster_tree_of
 from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 
 
-@lru_cache(maxsize=256)
+@per_model
 def independent_velocities(model: Model) -> tuple[int, ...]:
     """Numbers of the independent velocities in v."""
     if model.embedding is None:
@@ -16,7 +16,7 @@ def independent_velocities(model: Model) -> tuple[int, ...]:
     return tuple(k for joints in _by_node(model) for k in joints)
 
 
-@lru_cache(maxsize=256)
+@per_model
 def independent_positions(model: Model) -> tuple[int, ...]:
     """Numbers of the independent coordinates in q; an error where they are only part of a joint's."""
     free = set(independent_velocities(model))
@@ -39,7 +39,7 @@ def independent_positions(model: Model) -> tuple[int, ...]:
 def _by_node(model: Model) -> list[list[int]]:
     """Independent velocities per node."""
     out = []
-    for node in model.cluster_tree.nodes:
+    for node in cluster_tree_of(model).nodes:
         span = model.layout.v[node.ports[0]]
         out.append(list(range(span.start, span.stop)) if node.cluster is None else list(node.cluster.independent))
     return out
@@ -49,5 +49,7 @@ def _joints_in_order(model: Model) -> list[int]:
     if model.embedding is None:
         return list(range(model.nb))
     return [
-        i for node in model.cluster_tree.nodes for i in (node.ports if node.cluster is None else node.cluster.bodies)
+        i
+        for node in cluster_tree_of(model).nodes
+        for i in (node.ports if node.cluster is None else node.cluster.bodies)
     ]

@@ -1,105 +1,27 @@
-"""What a robot is. A `Model` is immutable; `ModelBuilder` makes one."""
+"""What a robot is. A `Model` is immutable; `ModelBuilder` makes one.
+
+A model is data. What is computed from it stands beside it, remembered for as long as the model lives: `tree_of`,
+`cluster_tree_of`, `spinning_tree_of`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import pickle
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sarrus.errors import ModelError, NameClashError, unknown_name
+from sarrus.model.actuators import Actuator
+from sarrus.model.bodies import Body, Frame, freeze
 from sarrus.model.constraints import Constraint, Coupling, Distance, LinkConstraint, LoopClosure, Tendon
-from sarrus.model.joints import AbstractJointType
+from sarrus.model.embedding import Embedding
+from sarrus.model.layout import StateLayout
+from sarrus.model.visuals import Visual
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
-from sarrus.spatial.inertia import Inertia
-from sarrus.spatial.transforms import Transform, pose
-
-if TYPE_CHECKING:
-    from sarrus.model.actuators import Actuator
-    from sarrus.model.clusters import ClusterTree, Embedding
-    from sarrus.model.state import StateLayout
-    from sarrus.model.tree import Tree
-    from sarrus.model.visuals import Visual
-
-WORLD = -1  # the parent of a root
-WORLD_NAME = "world"
-
-
-@dataclass(frozen=True, eq=False)
-class Placement:
-    """A fixed pose: R the axes (columns) and p the origin, in the frame it is placed in."""
-
-    R: Array  # (3, 3)
-    p: Array  # (3,)
-
-    @property
-    def transform(self) -> Transform:
-        return pose(self.R, self.p)
-
-    def __matmul__(self, other: Placement) -> Placement:
-        return Placement(self.R @ other.R, self.p + self.R @ other.p)
-
-    @staticmethod
-    def identity() -> Placement:
-        return Placement(np.eye(3), np.zeros(3))
-
-
-def _freeze(*arrays: Array) -> None:
-    """A model is immutable, its arrays included."""
-    for array in arrays:
-        array.flags.writeable = False
-
-
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """A joint as declared: its type, its axes in the joint frame, and what is carried along.
-
-    `lower` and `upper` have one number per element of q (infinite where unlimited, quaternions always);
-    the other arrays have one per velocity.
-    """
-
-    name: str
-    type: AbstractJointType
-    axes: tuple[Array, ...]  # unit vectors
-    armature: Array  # (nv,) rotor inertia seen at the joint, exact in the mass matrix
-    damping: Array  # (nv,)
-    friction: Array  # (nv,) dry friction
-    stiffness: Array  # (nv,)
-    rest: Array  # (nq,) where the spring is slack
-    lower: Array  # (nq,)
-    upper: Array  # (nq,)
-    velocity_limit: Array  # (nv,)
-    effort_limit: Array  # (nv,)
-    independent: bool | None = None  # URDF+: whether the file calls this coordinate independent
-
-
-@dataclass(frozen=True, eq=False)
-class Body:
-    """A moving body: `placement` is the joint frame in the parent body; at q = neutral the body frame lies on it."""
-
-    name: str
-    parent: int
-    joint: Joint
-    placement: Placement
-    inertia: Inertia  # in the body frame
-
-    def __post_init__(self) -> None:
-        _freeze(self.placement.R, self.placement.p, self.inertia.h, self.inertia.Sigma)
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """A named pose on a body (or on the world, body = -1)."""
-
-    name: str
-    body: int
-    placement: Placement
-
-    def __post_init__(self) -> None:
-        _freeze(self.placement.R, self.placement.p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +45,11 @@ class Model:
     actuators: tuple[Actuator, ...] = ()  # what controls do; no part of `digest`
 
     def __post_init__(self) -> None:
-        _freeze(self.gravity, *([] if self.home is None else [self.home]))
+        freeze(self.gravity, *([] if self.home is None else [self.home]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is declared, without what was computed from it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq {self.nq}, nv {self.nv}>"
@@ -201,16 +127,7 @@ class Model:
     @cached_property
     def layout(self) -> StateLayout:
         """Where each joint's numbers lie in q and v."""
-        from sarrus.model.state import StateLayout
-
-        return StateLayout(self)
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The mechanism in the frames in which it is computed."""
-        from sarrus.model.tree import Tree
-
-        return Tree.of(self)
+        return StateLayout(tuple(body.joint for body in self.bodies))
 
     @cached_property
     def digest(self) -> str:
@@ -245,25 +162,11 @@ class Model:
         """The same robot with nothing embedded."""
         return self if self.embedding is None else replace(self, embedding=None)
 
-    @cached_property
-    def cluster_tree(self) -> ClusterTree:
-        """The tree of the clusters of an embedded model."""
-        from sarrus.model.clusters import cluster_tree
-
-        return cluster_tree(self)
-
-    @cached_property
-    def spinning_tree(self) -> Tree:
-        """As `tree`, but rotors of clusters that nothing sees ride on their parents and only spin."""
-        from sarrus.model.clusters import unseen_rotors
-        from sarrus.model.tree import Tree
-
-        return Tree.of(self, unseen_rotors(self))
-
     @property
     def ny(self) -> int:
         """How many independent velocities there are: nv where nothing is embedded."""
-        return self.nv if self.embedding is None else self.cluster_tree.nv
+        dependent = () if self.embedding is None else self.embedding.clusters
+        return self.nv - sum(len(cluster.dependent) for cluster in dependent)
 
     @property
     def n_rows(self) -> int:
@@ -322,3 +225,21 @@ def check_constraint_names(model: Model) -> None:
             for name in names:
                 if name not in model._joint_index:
                     raise unknown_name(f"joint of constraint {constraint.name!r}:", name, model.joint_names)
+
+
+def check_actuators(model: Model) -> None:
+    """Every joint that an actuator acts on exists and has one velocity, and no two actuators share their name."""
+    seen: set[str] = set()
+    for found in model.actuators:
+        if found.name in seen:
+            raise NameClashError(f"two actuators are called {found.name!r}")
+        seen.add(found.name)
+        for name, _ in found.joints:
+            if name not in model._joint_index:
+                raise unknown_name(f"joint of actuator {found.name!r}:", name, model.joint_names)
+            kind = model.bodies[model.joint_index(name)].joint.type
+            if kind.nq != 1 or kind.nv != 1:
+                raise ModelError(
+                    f"actuator {found.name!r} acts on {name!r}, a {kind.name} joint: an actuator needs joints of one "
+                    f"coordinate"
+                )

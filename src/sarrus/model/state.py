@@ -1,53 +1,18 @@
-"""Where a robot's numbers lie in q and v, and moving along its configuration manifold. Arrays are (n,) or (B, n)."""
+"""States of a robot: checking them, moving along its configuration manifold. Arrays are (n,) or (B, n)."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, as_type
+from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-
-if TYPE_CHECKING:
-    from sarrus.model.model import Model
 
 _UNIT_TOLERANCE = 1e-6
 _UNLIMITED_ANGLE = np.pi  # random_state's range where a joint has no limit
 _UNLIMITED_LENGTH = 1.0
 _FAR = 1e6
-
-
-class StateLayout:
-    """Slices of q and v per joint, by number or by name."""
-
-    def __init__(self, model: Model) -> None:
-        self.q: tuple[slice, ...]
-        self.v: tuple[slice, ...]
-        q_slices, v_slices, nq, nv = [], [], 0, 0
-        for body in model.bodies:
-            joint = body.joint.type
-            q_slices.append(slice(nq, nq + joint.nq))
-            v_slices.append(slice(nv, nv + joint.nv))
-            nq, nv = nq + joint.nq, nv + joint.nv
-        self.q, self.v, self.nq, self.nv = tuple(q_slices), tuple(v_slices), nq, nv
-        self._model = model
-
-    def q_of(self, joint: str) -> slice:
-        """Where a joint's position lies in q."""
-        return self.q[self._model.joint_index(joint)]
-
-    def v_of(self, joint: str) -> slice:
-        """Where a joint's velocity lies in v."""
-        return self.v[self._model.joint_index(joint)]
-
-    def coordinate_name(self, k: int) -> str:
-        """A name for element k of q, for messages."""
-        for body, s in zip(self._model.bodies, self.q, strict=True):
-            if s.start <= k < s.stop:
-                return body.joint.name if s.stop - s.start == 1 else f"{body.joint.name}[{k - s.start}]"
-        raise IndexError(k)
 
 
 def as_state_array(name: str, value, shape: int | tuple[int, ...]) -> Array:

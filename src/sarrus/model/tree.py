@@ -20,17 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.model.bodies import Body, Placement
 from sarrus.model.joints import AbstractJointType
+from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.transforms import AbstractFactor, Dense, Shift, Transform, Turn, pose
-
-if TYPE_CHECKING:
-    from sarrus.model.model import Body, Model, Placement
 
 _EPS = 8 * np.finfo(float).eps  # rounding of an element of a rotation matrix
 _FAR = 8.0  # how much farther than the user's frame a computational one may lie
@@ -112,6 +112,12 @@ class Tree:
         return Tree(tuple(nodes), model.gravity, ground, spins)
 
 
+@per_model
+def tree_of(model: Model) -> Tree:
+    """The mechanism in the frames in which it is computed."""
+    return Tree.of(model)
+
+
 # --- frames ------------------------------------------------------------------------------------------
 
 
@@ -154,8 +160,6 @@ def _choose_frames(model: Model) -> list[Node]:
 
 def _frame_of(body: Body, on_parent: Placement, heirs: list[Body]) -> tuple[Placement, Scalar, Transform]:
     """The computational frame in the body frame, the angle offset, and the joint's fixed frame in the parent node."""
-    from sarrus.model.model import Placement
-
     joint = body.joint.type
     if joint.n_axes == 0:
         return Placement.identity(), 0.0, _factored(on_parent.R, on_parent.p)

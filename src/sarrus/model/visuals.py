@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sarrus.model.model import Placement
+from sarrus.model.bodies import Placement
 from sarrus.spatial.arrays import Array
 
 Color = tuple[float, float, float, float]  # red, green, blue, opacity, each from 0 to 1

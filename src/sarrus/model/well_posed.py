@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
-
 import numpy as np
 
 from sarrus.errors import IllPosedError
-
-if TYPE_CHECKING:
-    from sarrus.model.model import Model
+from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
+from sarrus.model.state import random_state
+from sarrus.model.tree import tree_of
 
 _RELATIVE = 1e-13  # of the inertia that the joint carries: below, it is rounding
 _LIGHT = 1e-9  # of the inertia that the joint carries: a link that has less along it cannot vouch for the joint
@@ -21,10 +19,8 @@ def check_well_posed(model: Model) -> None:
     """Raise an error that names the link if some joint's acceleration is undefined at a generic configuration."""
     if not model.is_numeric:
         return
-    from sarrus.model.state import random_state
-
     q, _ = random_state(model, rng=20240229)
-    nodes = model.tree.nodes
+    nodes = tree_of(model).nodes
     # The unshared inertia: the test asks about bodies, so it uses what belongs to them.
     H = [node.body.congruence(body.inertia.matrix()) for node, body in zip(nodes, model.bodies, strict=True)]
     carried = list(H)  # what each joint carries, as if all joints beyond it were locked
@@ -52,9 +48,7 @@ def check_well_posed(model: Model) -> None:
             carried[node.parent] = carried[node.parent] + X.congruence(carried[i])
 
 
-_light_of: WeakKeyDictionary[Model, dict[int, np.ndarray]] = WeakKeyDictionary()
-
-
+@per_model
 def light_joints(model: Model) -> dict[int, np.ndarray]:
     """Joints whose own link has next to no inertia along them, by body, each with the inertia that is usual.
 
@@ -62,16 +56,8 @@ def light_joints(model: Model) -> dict[int, np.ndarray]:
     """
     if not model.is_numeric:
         return {}
-    if model not in _light_of:
-        _light_of[model] = _light_joints(model)
-    return _light_of[model]
-
-
-def _light_joints(model: Model) -> dict[int, np.ndarray]:
-    from sarrus.model.state import random_state
-
     found: dict[int, np.ndarray] = {}
-    nodes = model.tree.nodes
+    nodes = tree_of(model).nodes
     own = [node.body.congruence(body.inertia.matrix()) for node, body in zip(nodes, model.bodies, strict=True)]
     for seed in range(_STATES):
         q, _ = random_state(model, rng=seed)

@@ -23,8 +23,9 @@ from sarrus.algorithms.position.project import project
 from sarrus.errors import ModelError, RankWarning, StateError, UnsupportedError, unknown_name
 from sarrus.mechanics.clusters.rows import rows_of_cluster
 from sarrus.model.actuators import actuated_joints
-from sarrus.model.clusters import Cluster, Embedding, find_clusters, with_coordinates
+from sarrus.model.clusters import find_clusters
 from sarrus.model.constraints import Coupling, Distance, LoopClosure
+from sarrus.model.embedding import Cluster, Embedding, with_coordinates
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, integrate, neutral, random_state
 from sarrus.planning.block_order import block_order

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from sarrus.model.bodies import Joint
 from sarrus.model.joints import AbstractJointType
-from sarrus.model.model import Joint, Model
+from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, each, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.rotations import conjugate, cross, multiply_quaternions, rotate_by_quaternion

@@ -6,12 +6,14 @@ parent (see `model/tree.py`) are elements of Sigma, so that they become exact ze
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 from sarrus.spatial.rotations import cross, skew
+from sarrus.spatial.stacked import by_column
 from sarrus.spatial.transforms import Transform
 
 
@@ -80,3 +82,9 @@ class Inertia:
         A = Gamma @ self.Sigma
         moment = vector(A[2, 1] - A[1, 2], A[0, 2] - A[2, 0], A[1, 0] - A[0, 1])
         return np.concatenate([self.mass * a + Gamma @ self.h, moment + cross(self.h, a)])
+
+
+def momentum(bodies: Sequence[Inertia], S: Array) -> Array:
+    """H S of several bodies, one below the other: six rows of S each."""
+    parts = [by_column(body.momentum, S[6 * k : 6 * k + 6]) for k, body in enumerate(bodies)]
+    return np.concatenate(parts)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import combinations_with_replacement
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.choice import choose
+from sarrus.spatial.arrays import Array, Scalar, is_numeric
+from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.precision import epsilon
 
 _DEPENDENT = 1e4  # roundings: of a pivot relative to its diagonal element
+_ROUNDINGS = 16.0  # which may be left where equal numbers are subtracted
 _NOTHING = 1e8  # roundings squared: of a pivot relative to the whole diagonal
 
 
@@ -19,21 +21,65 @@ class Ldl(NamedTuple):
 
     L: Array  # (n, n)
     d_inv: Array  # (n,)
+    d: Array | None = None  # (n,) the pivots; None: some may count as infinite
+
+    def divide(self, x: Array) -> Array:
+        """diag(d_inv) x."""
+        if self.d is None or (x.dtype != object and self.d.dtype != object):
+            return (x.T * self.d_inv).T
+        return np.stack([_over(row, d, d_inv) for row, d, d_inv in zip(x, self.d, self.d_inv, strict=True)])
+
+
+def _over(x: Array, d: Scalar, d_inv: Scalar) -> Array:
+    """x / d, where 1 / d is known. Numbers by division, so that one over itself is 1, without rounding."""
+    if isinstance(d, AbstractScalar):
+        return x * d_inv
+    return np.frompyfunc(lambda e: e * d_inv if isinstance(e, AbstractScalar) else e / d, 1, 1)(x)
+
+
+def minus_product(A: Array, B: Array, C: Array) -> Array:
+    """A - B C, where what rounding leaves of a number minus itself is zero."""
+    out = A - B @ C
+    if out.dtype != object:
+        return np.where(np.abs(out) <= _ROUNDINGS * epsilon() * (np.abs(A) + np.abs(B) @ np.abs(C)), 0.0, out)
+    scale = _sizes(A) + _sizes(B) @ _sizes(C)
+    for at in np.ndindex(out.shape):
+        out[at] = _rounded(out[at], scale[at])
+    return out
+
+
+def _minus_constant(a: Any, b: Any, c: Any) -> Any:
+    """a - b c. A number among symbols is a constant of the robot: what rounding leaves of it minus itself is zero."""
+    if isinstance(c, np.ndarray):
+        return np.array([_minus_constant(x, b, y) for x, y in zip(a, c, strict=True)], dtype=a.dtype)
+    difference = a - b * c
+    if isinstance(difference, (AbstractScalar, np.floating)):
+        return difference
+    return _rounded(difference, float(_sizes(np.array([a, b * c], dtype=object)).sum()))
+
+
+def _rounded(x: Any, scale: float) -> Any:
+    return 0.0 if not isinstance(x, AbstractScalar) and abs(x) <= _ROUNDINGS * epsilon() * scale else x
+
+
+def _sizes(x: Array) -> Array:
+    """Absolute values. Symbols count for nothing: where a number is left, they were multiplied by zero."""
+    return np.asarray(np.frompyfunc(lambda e: 0.0 if isinstance(e, AbstractScalar) else abs(e), 1, 1)(x), float)
 
 
 def ldl(A: Array) -> Ldl:
     """Factor a symmetric positive definite matrix; reads the lower triangle."""
     n = len(A)
     L = np.eye(n).astype(A.dtype)
-    W = np.zeros((n, n), dtype=A.dtype)  # L D, kept to save multiplications
-    d_inv = np.empty(n, dtype=A.dtype)
+    W = np.tril(A)  # becomes L D, kept to save multiplications
+    d, d_inv = np.empty(n, dtype=A.dtype), np.empty(n, dtype=A.dtype)
     for j in range(n):
-        d = A[j, j] - sum((W[j, k] * L[j, k] for k in range(j)), 0.0)
-        d_inv[j] = 1.0 / d
-        for i in range(j + 1, n):
-            W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
-            L[i, j] = W[i, j] * d_inv[j]
-    return Ldl(L, d_inv)
+        for k in range(j):  # as `ldl_forward` does it, so that the tracer sees that A^-1 A is 1
+            W[j, j] = W[j, j] - L[j, k] * W[j, k]
+            W[j + 1 :, j] = [_minus_constant(W[i, j], L[i, k], W[j, k]) for i in range(j + 1, n)]
+        d[j], d_inv[j] = W[j, j], _reciprocal(W[j, j])
+        L[j + 1 :, j] = _over(W[j + 1 :, j], d[j], d_inv[j])
+    return Ldl(L, d_inv, d)
 
 
 def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
@@ -54,7 +100,7 @@ def ldl_semidefinite(A: Array, usual: Array | None = None) -> Ldl:
         dependent = (_DEPENDENT * epsilon()) * A[j, j] + (_NOTHING * epsilon() ** 2) * usual[j]
         d_inv[j] = choose(dependent, d, 1.0 / choose(dependent, d, d, 1.0), 0.0)
         for i in range(j + 1, n):
-            W[i, j] = A[i, j] - sum((W[i, k] * L[j, k] for k in range(j)), 0.0)
+            W[i, j] = A[i, j] - sum((L[i, k] * W[j, k] for k in range(j)), 0.0)
             L[i, j] = W[i, j] * d_inv[j]
     return Ldl(L, d_inv)
 
@@ -74,45 +120,33 @@ def ldl_growth(factor: Ldl, usual: Array, squared: bool = False) -> Scalar:
 
 def ldl_solve(factor: Ldl, b: Array) -> Array:
     """A^-1 b for a vector or the columns of a matrix b."""
-    L, d_inv = factor
-    n = len(d_inv)
-    x = np.array(b, dtype=np.result_type(L, b))
-    for i in range(n):
-        for k in range(i):
-            x[i] = x[i] - L[i, k] * x[k]
-    for i in range(n):
-        x[i] = x[i] * d_inv[i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] = x[i] - L[k, i] * x[k]
-    return x
+    return ldl_backward(factor, factor.divide(ldl_forward(factor, b)))
 
 
 def ldl_forward(factor: Ldl, b: Array) -> Array:
     """L^-1 b: half of a solve. With Y = L^-1 B, B^T A^-1 B = Y^T diag(d_inv) Y."""
-    L, d_inv = factor
+    L = factor.L
     x = np.array(b, dtype=np.result_type(L, b))
-    for i in range(len(d_inv)):
+    for i in range(len(L)):
         for k in range(i):
-            x[i] = x[i] - L[i, k] * x[k]
+            x[i] = _minus_constant(x[i], L[i, k], x[k])
     return x
 
 
 def ldl_backward(factor: Ldl, b: Array) -> Array:
     """L^-T b: the other half, after a multiplication by d_inv."""
-    L, d_inv = factor
-    n = len(d_inv)
+    L, n = factor.L, len(factor.L)
     x = np.array(b, dtype=np.result_type(L, b))
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
-            x[i] = x[i] - L[k, i] * x[k]
+            x[i] = _minus_constant(x[i], L[k, i], x[k])
     return x
 
 
 def ldl_congruence(factor: Ldl, B: Array) -> Array:
     """B^T A^-1 B, symmetric, each element computed once."""
     Y = ldl_forward(factor, B)
-    return symmetric_product(Y.T, (Y.T * factor.d_inv).T)
+    return symmetric_product(Y.T, factor.divide(Y))
 
 
 def symmetric_product(A: Array, B: Array) -> Array:
@@ -125,14 +159,25 @@ def symmetric_product(A: Array, B: Array) -> Array:
     return out
 
 
-def subtract_product(H: Array, U: Array, V: Array, zero_rows: tuple[int, ...] = ()) -> Array:
-    """H - U V^T where the result is known to be symmetric, and zero in `zero_rows`: each element computed once."""
-    n = len(H)
-    out = np.zeros((n, n), dtype=np.result_type(H, U, V))
-    for i in range(n):
-        for j in range(i, n):
-            if i in zero_rows or j in zero_rows:
-                continue
-            out[i, j] = H[i, j] - (U[i] @ V[j])
-            out[j, i] = out[i, j]
+def subtract_product(H: Array, U: Array, V: Array) -> Array:
+    """H - U V^T where the result is known to be symmetric: each element computed once.
+
+    Of the two products that give it the one is taken with which H cancels, if there is one.
+    """
+    if all(is_numeric(x) for x in (H, U, V)):
+        out = np.triu(minus_product(H, U, V.T))
+        return out + np.triu(out, 1).T
+    out = np.zeros(H.shape, dtype=object)
+    units = [sum(not isinstance(x, AbstractScalar) and x in (0.0, 1.0) for x in row) for row in U]
+    for i, j in combinations_with_replacement(range(len(H)), 2):
+        first, second = ((j, i), (i, j)) if units[j] > units[i] else ((i, j), (j, i))
+        x, other = (minus_product(H[i, j : j + 1], U[[k]], V[[l]].T)[0, 0] for k, l in (first, second))
+        out[i, j] = out[j, i] = 0.0 if not isinstance(other, AbstractScalar) and other == 0.0 else x
     return out
+
+
+def _reciprocal(d: Any) -> Any:
+    """1 / d, infinite for a constant that is zero."""
+    if isinstance(d, AbstractScalar):
+        return 1.0 / d  # type: ignore[operator]
+    return float("inf") if d == 0.0 else 1.0 / d

@@ -12,11 +12,12 @@ from sarrus.calls.default_method import default_method
 from sarrus.codegen.runtime.kernel import compile
 from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.mechanics.bodies.frames import world_poses
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
 from sarrus.mechanics.constraints.all_rows import all_rows
 from sarrus.model.constraints import Constraint, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import Model
 from sarrus.model.state import integrate
+from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array
 
 CLOSED = 1e-6  # metres or radians: what is farther open is shown
@@ -90,13 +91,13 @@ class Mechanism:
     def force_vectors(self, q: Array, forces: Array) -> Array:
         """(pairs, 3): the force on the second frame of each pair, in the world's axes (its moment is not drawn)."""
         model, zero = self.model, np.zeros(self.model.nv)
-        joints = joint_kinematics(model.tree, q, zero)
+        joints = joint_kinematics(tree_of(model), q, zero)
         try:
             inputs = np.zeros(model.n_input_rows)
-            rows = all_rows(model, joints, outward_motion(model.tree, joints), q, zero, inputs, "view")
+            rows = all_rows(model, joints, outward_motion(tree_of(model), joints), q, zero, inputs, "view")
         except SarrusError:
             return np.zeros((len(self.pairs), 3))
-        poses = world_poses(model.tree, joints)
+        poses = world_poses(tree_of(model), joints)
         vectors = np.zeros((len(self.pairs), 3))
         blocks = dict(zip(self.rows, rows, strict=True))
         for k, pair in enumerate(self.pairs):

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Constraint, Coupling, LinkConstraint
-from sarrus.model.model import WORLD
 from sarrus.model.visuals import Mesh, Visual
 from sarrus.spatial.arrays import Array
 from sarrus.viewer.mechanism import CLOSED, Mechanism, Poses

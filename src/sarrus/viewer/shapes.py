@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.model.model import Placement
+from sarrus.model.bodies import Placement
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Ellipsoid, Mesh, Sphere, Triangles, Visual
 from sarrus.spatial.rotations import quaternion_from_rotation
 

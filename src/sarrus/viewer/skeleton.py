@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sarrus.model.bodies import Body, Placement
 from sarrus.model.constraints import Distance, LinkConstraint, LoopClosure
-from sarrus.model.model import Body, Model, Placement
+from sarrus.model.model import Model
 from sarrus.model.visuals import Box, Capsule, Cylinder, Shape, Sphere, Visual, along
 from sarrus.spatial.arrays import Array
 

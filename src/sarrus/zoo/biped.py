@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.constraints import contact
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.model import Model
 from sarrus.model.visuals import Capsule, Sphere, along
 from sarrus.spatial.arrays import Array
 from sarrus.zoo.sketch import Sketch

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.errors import ModelError, unknown_name
+from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import coupling, distance, loop
-from sarrus.model.model import WORLD_NAME
 from sarrus.spatial.arrays import Array
 
 _AXES: Any = np.eye(3)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import Coupling, contact, coupling
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.model import Model
 from sarrus.model.state import neutral
 from sarrus.spatial.arrays import Array
 from sarrus.zoo.blocks import Parts, X, Y, Z

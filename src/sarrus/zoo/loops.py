@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.errors import ModelError
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.bodies import WORLD_NAME
+from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.zoo.sketch import Sketch
 

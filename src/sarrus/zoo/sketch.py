@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import loop
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.model import Model
 from sarrus.model.visuals import Box, Capsule, along
 from sarrus.spatial.arrays import Array
 

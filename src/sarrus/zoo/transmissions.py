@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import ModelError, unknown_name
+from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import coupling
-from sarrus.model.model import WORLD_NAME, Model
+from sarrus.model.model import Model
 from sarrus.zoo.blocks import SUB_MECHANISMS, Mount, Parts, X, Y, Z, at_least
 from sarrus.zoo.sketch import Sketch
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.constraints.loop_roots import loop_roots
-from sarrus.mechanics.problem import pose_problem
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.fallback import FOR_LOOPS, with_fallback
-from sarrus.mechanics.solvers.loop_elimination import eliminate
-from sarrus.mechanics.solvers.loop_sweeps import Loads, at_world, inward, outward
+from sarrus.mechanics.solvers.loop_elimination import eliminate_loops
+from sarrus.mechanics.solvers.loop_roots import loop_roots
+from sarrus.mechanics.solvers.loop_sweeps import at_world, inward, loads_of, outward
 from sarrus.mechanics.solvers.penalty import typical_mobilities
 from sarrus.mechanics.solvers.proximal import joined
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
-from sarrus.model.model import WORLD, Model
+from sarrus.model.bodies import WORLD
+from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import Ldl, ldl_growth, ldl_semidefinite
@@ -43,26 +45,19 @@ def bbo(
 
     fallback: the method for states that this one cannot do; None: the status tells
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "bbo", loops=True)
-    nodes, m = range(len(problem.tree.nodes)), sum(len(r.k) for r in problem.rows)
-    dtype = np.result_type(q, tau)
-    tree, rows = problem.tree, problem.rows
-    none = np.zeros(m, dtype=dtype)
-    roots = loop_roots(tree, rows)
+    at = mechanism(model, q, v, tau, external_forces)
+    rows, nodes = rows_of(at, k, "bbo", loops=True), range(len(at.nodes))
     typical = typical_mobilities(model)
+    none = np.zeros(sum(len(r.k) for r in rows), dtype=np.result_type(q, tau))
 
     def factorize(L: Array, R: list[int]) -> Ldl:
         return ldl_semidefinite(L, typical[R])
 
-    e = eliminate(tree, problem.passages, problem.H, rows, problem.spans, roots, none, factorize)
-    l = np.concatenate([-r.k for r in problem.rows]) if m else np.zeros(0)
-    loads = inward(e, [*nodes], Loads(dict(enumerate(problem.forces)), l.astype(dtype), {}, {}), problem.tau)
+    e = eliminate_loops(at, rows, loop_roots(at.tree, rows), none, factorize)
+    loads = inward(e, nodes, loads_of(at, joined([-r.k for r in rows]).astype(none.dtype)))
     lam = at_world(e, loads, none)
     a: dict[int, Array] = {}
-    qdd = outward(e, [*nodes], loads, lam, a)
+    qdd = joined(list(outward(e, nodes, loads, lam, a).values()))
     growth = sum((ldl_growth(x.factor, typical[x.R], squared=i != WORLD) for i, x in e.closed.items()), 0.0)
-    forces = [lam[span] for span in problem.spans]
-    found = result(
-        problem, joined([qdd[i] for i in nodes]), [a[i] for i in nodes], forces, growth=growth, pivots=e.pivots
-    )
+    found = result(at, rows, qdd, list(a.values()), lam, e.pivots, growth=growth)
     return with_fallback(found, fallback, FOR_LOOPS, model, q, v, tau, k, external_forces)

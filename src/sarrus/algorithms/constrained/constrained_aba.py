@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sarrus.algorithms.constrained.lcaba import augmented_lagrangian
-from sarrus.mechanics.problem import pose_problem
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.proximal import INPUTS, MAX_ITERATIONS, RANK_TOLERANCE
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
@@ -37,6 +38,7 @@ def constrained_aba(
     Rows on links against the world only add mu K^T K to the inertia of their link, so no links become neighbours and
     the sweeps are those of ABA in any order. For the other arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "constrained_aba", declared=mu is not None)
-    order = list(reversed(range(len(problem.tree.nodes))))
-    return augmented_lagrangian(model, problem, forces0, mu, tolerance, max_iterations, rank_tolerance, order)
+    at = mechanism(model, q, v, tau, external_forces)
+    rows = rows_of(at, k, "constrained_aba", declared=mu is not None)
+    order = list(reversed(range(len(at.nodes))))
+    return augmented_lagrangian(at, rows, order, forces0, mu, tolerance, max_iterations, rank_tolerance)

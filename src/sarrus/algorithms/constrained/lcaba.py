@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from sarrus.mechanics.problem import Problem, pose_problem
-from sarrus.mechanics.solvers import link_elimination as links
-from sarrus.mechanics.solvers import link_sweeps as sweeps
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.mechanism import Mechanism, mechanism
 from sarrus.mechanics.solvers.elimination_order import minimum_degree, nodes_of, support
+from sarrus.mechanics.solvers.link_elimination import (
+    Loads,
+    eliminate_links,
+    inward,
+    outward,
+    row_accelerations,
+    row_loads,
+)
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
@@ -59,72 +65,58 @@ def lcaba(
     rank_tolerance  rows that are independent of others by less than this (a singular value, relative to what is usual)
                     count as dependent, and are met in the sense of least squares
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "lcaba", loops=True, declared=mu is not None)
-    order = minimum_degree(problem.tree, [nodes_of(r) for r in problem.rows])
-    return augmented_lagrangian(model, problem, forces0, mu, tolerance, max_iterations, rank_tolerance, order)
+    at = mechanism(model, q, v, tau, external_forces)
+    rows = rows_of(at, k, "lcaba", loops=True, declared=mu is not None)
+    order = minimum_degree(at.tree, [nodes_of(r) for r in rows])
+    return augmented_lagrangian(at, rows, order, forces0, mu, tolerance, max_iterations, rank_tolerance)
 
 
 def augmented_lagrangian(
-    model: Model,
-    problem: Problem,
+    at: Mechanism,
+    rows: list[Rows],
+    order: list[int],
     forces0: Array | None,
     mu: float | None,
     tolerance: float,
     max_iterations: int,
     rank_tolerance: float,
-    order: list[int],
 ) -> ConstrainedDynamicsResult:
     """Algorithm 3 for any elimination order."""
-    tree, rows = problem.tree, problem.rows
-    penalty = penalties(model, mu, dual=False)
+    penalty, lam0 = penalties(at.model, mu, dual=False), warm_start(rows, forces0)
     weights = penalty.weights
-    lam0 = warm_start(problem, forces0)
-    e = links.eliminate(tree, problem.passages, problem.H, rows, weights, order)
-    inner_set = support(tree, [i for r in rows for i in nodes_of(r)])
+    e = eliminate_links(at, rows, weights, order)
+    inner_set = support(at.tree, [i for r in rows for i in nodes_of(r)])
     inner = [i for i in order if i in inner_set]  # what a change of the multipliers reaches before the others
     outer = [i for i in order if i not in inner_set]
 
     # First solve (Algorithm 1).
     with stage("inward"):
-        loads = sweeps.Loads(dict(enumerate(problem.forces)), {i: problem.tau[tree.nodes[i].v] for i in order}, {})
-        loads = sweeps.row_loads(e, [m * r.k - x for r, m, x in zip(rows, weights, lam0, strict=True)], loads)
-        z = sweeps.inward(e, order, loads)
+        l = row_loads(e, [m * r.k - lam0[r.span] for r, m in zip(rows, weights, strict=True)])
+        z = inward(e, order, Loads({i: at.nodes[i].f for i in order}, {i: at.nodes[i].tau for i in order}, l))
     a: dict[int, Array] = {}
     y: dict[int, Array] = {}
     with stage("outward acceleration"):
-        qdd = sweeps.outward(e, inner, z, a, y)
-        residual = joined([x - r.k for x, r in zip(sweeps.images(e, a, qdd, y), rows, strict=True)])
+        qdd = outward(e, inner, z, a, y)
+        residual = joined([x - r.k for x, r in zip(row_accelerations(e, y), rows, strict=True)])
 
     # Reduced sweeps (Algorithm 2): only the change, only where constraints act.
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
-        more = [-(m * r[span]) for m, span in zip(weights, problem.spans, strict=True)]
-        dz = sweeps.inward(e, inner, sweeps.row_loads(e, more, sweeps.Loads({}, {}, {})))
-        da: dict[int, Array] = {}
+        dl = row_loads(e, [-(m * r[x.span]) for x, m in zip(rows, weights, strict=True)])
         dy: dict[int, Array] = {}
-        dqdd = sweeps.outward(e, inner, dz, da, dy)
-        return r + joined(sweeps.images(e, da, dqdd, dy)), tuple(dqdd[i] for i in inner)
+        dqdd = outward(e, inner, inward(e, inner, Loads({}, {}, dl)), {}, dy)
+        return r + joined(row_accelerations(e, dy)), tuple(dqdd[i] for i in inner)
 
-    end = iterations(
-        step,
-        joined(lam0),
-        residual,
-        tuple(qdd[i] for i in inner),
-        penalty,
-        seen_by(rows, a),
-        tolerance,
-        max_iterations,
-        rank_tolerance,
-    )
+    first, seen = tuple(qdd[i] for i in inner), seen_by(rows, a)
+    end = iterations(step, lam0, residual, first, penalty, seen, tolerance, max_iterations, rank_tolerance)
     qdd = dict(zip(inner, end.sums, strict=True))
 
     # The other links follow those that carry them.
     with stage("outward acceleration"):
-        carriers = support(tree, [tree.nodes[i].parent for i in outer]) & inner_set
+        carriers = support(at.tree, [at.nodes[i].parent for i in outer]) & inner_set
         a = {}
         for i in (i for i in reversed(inner) if i in carriers):
-            parent, p = tree.nodes[i].parent, problem.passages[i]
-            a[i] = p.S @ qdd[i] if parent < 0 else p.X.apply(a[parent]) + p.S @ qdd[i]
-        qdd |= sweeps.outward(e, outer, z, a, {})
-    parts = [end.lam[span] for span in problem.spans], [end.residual[span] for span in problem.spans]
-    whole = np.concatenate([qdd[i] for i in range(len(tree.nodes))]) if qdd else np.zeros(0)
-    return result_with_status(problem, whole, *parts, end.iterations, end.status, e.pivots)
+            parent, _, X, S, *_ = at.nodes[i]
+            a[i] = S @ qdd[i] if parent < 0 else X.apply(a[parent]) + S @ qdd[i]
+        qdd |= outward(e, outer, z, a, {})
+    whole = joined([qdd[i] for i in range(len(at.nodes))])
+    return result_with_status(at, rows, whole, end.lam, end.residual, end.iterations, end.status, e.pivots)

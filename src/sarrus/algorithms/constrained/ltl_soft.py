@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from sarrus.algorithms.constrained.ltl import node_accelerations, solve_in_joint_space
+from sarrus.algorithms.constrained.ltl import free_forces, node_accelerations, solve_in_joint_space
 from sarrus.algorithms.constrained.pv_soft import soft_weight
-from sarrus.algorithms.tree.rnea import inward_forces
-from sarrus.mechanics.bodies.joint_space import ltdl, solve_forward, solve_transposed
-from sarrus.mechanics.bodies.mass_matrix import mass_matrix
-from sarrus.mechanics.problem import pose_problem
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
+from sarrus.algorithms.tree.crba import composite_bodies
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.joint_space import ltdl, solve_forward, solve_transposed
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import symmetric_product
 from sarrus.spatial.stages import stage
+from sarrus.spatial.sums import add_to
 
 
 @algorithm(
@@ -42,24 +43,22 @@ def ltl_soft(
     accurate  solve for the forces, by the matrix inversion lemma: half as much again to compute, and no digits are lost
               where constraints are stiff
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "ltl_soft")
-    problem = problem._replace(rows=[r.declared() for r in problem.rows])
-    weights = [soft_weight(r.R, len(r.k), weight, "ltl_soft") for r in problem.rows]
+    at = mechanism(model, q, v, tau, external_forces)
+    rows = [r.declared() for r in rows_of(at, k, "ltl_soft")]
+    weights = [soft_weight(r.R, len(r.k), weight, "ltl_soft") for r in rows]
     if accurate:
-        return solve_in_joint_space(problem, q.dtype, weights)
+        return solve_in_joint_space(at, rows, weights)
     penalties: dict[int, Array] = {}
-    f = list(problem.forces)
+    f = [node.f for node in at.nodes]
     with stage("constraints"):
-        for r, w in zip(problem.rows, weights, strict=True):
+        for r, w in zip(rows, weights, strict=True):
             KR = r.K.T * w  # (6, m)
-            H = symmetric_product(KR, r.K)
-            penalties[r.node] = penalties[r.node] + H if r.node in penalties else H
+            add_to(penalties, r.node, symmetric_product(KR, r.K))
             f[r.node] = f[r.node] + KR @ r.k
-    tree, passages = problem.tree, problem.passages
-    factor = ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype, penalties))
-    z = solve_transposed(factor, problem.tau - inward_forces(tree, passages, f))
+    factor = ltdl(at.nodes, composite_bodies(at.nodes, penalties))
+    z = solve_transposed(factor, free_forces(at, f))
     with stage("acceleration"):
         qdd = solve_forward(factor, z * factor.d_inv)
-        a = node_accelerations(problem, qdd)
-    lam = [w * r.residual(a) for r, w in zip(problem.rows, weights, strict=True)]
-    return result(problem, qdd, a, lam, soft=True, pivots=factor.pivots(tree))
+        a = node_accelerations(at.nodes, qdd)
+    lam = joined([w * r.residual(a) for r, w in zip(rows, weights, strict=True)])
+    return result(at, rows, qdd, a, lam, factor.pivots(at.nodes), soft=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.constraints.loop_roots import early_roots
-from sarrus.mechanics.problem import pose_problem
-from sarrus.mechanics.solvers.loop_elimination import damped, eliminate
-from sarrus.mechanics.solvers.loop_sweeps import Loads, at_world, dual_scale, inward, outward
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.loop_elimination import damped, eliminate_loops
+from sarrus.mechanics.solvers.loop_roots import early_roots
+from sarrus.mechanics.solvers.loop_sweeps import Loads, at_world, dual_scale, inward, loads_of, outward
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
@@ -55,25 +56,21 @@ def prox_bbo(
     of l, and only where it reaches: from the roots of loops to the world and back. The rest of the mechanism follows
     once, at the end. For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_bbo", loops=True, declared=mu is not None)
-    penalty = penalties(model, mu, dual=True)
-    weights = penalty.mu
-    lam0 = joined(warm_start(problem, forces0))
+    at = mechanism(model, q, v, tau, external_forces)
+    rows = rows_of(at, k, "prox_bbo", loops=True, declared=mu is not None)
+    penalty, lam0 = penalties(model, mu, dual=True), warm_start(rows, forces0)
+    weights, desired = penalty.mu, joined([r.k for r in rows])
     dtype = np.result_type(q, tau)
     # Algorithm 4: inward, and outward as far as the loops' roots.
-    tree, rows = problem.tree, problem.rows
-    damping = np.asarray(1.0 / weights, dtype=dtype)
-    e = eliminate(tree, problem.passages, problem.H, rows, problem.spans, early_roots(tree, rows), damping, damped)
-    desired = joined([r.k for r in problem.rows])
-    start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})  # eq. (42c)
-    beyond = inward(e, e.outer, start, problem.tau)
-    loads = inward(e, e.inner, beyond, problem.tau)
+    e = eliminate_loops(at, rows, early_roots(at.tree, rows), np.asarray(1.0 / weights, dtype=dtype), damped)
+    beyond = inward(e, e.outer, loads_of(at, (lam0 / weights - desired).astype(dtype)))  # eq. (42c)
+    loads = inward(e, e.inner, beyond)
     lam = at_world(e, loads, np.zeros(len(lam0), dtype=dtype))
     qdd = outward(e, e.inner, loads, lam, {})
 
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:  # Algorithm 5
-        still = {i: np.zeros(len(e.joints[i].passage.S)) for i in e.inner}
-        change = inward(e, e.inner, Loads(still, r, {}, {}), np.zeros(len(problem.tau)))
+        still = {i: np.zeros(len(at.nodes[i].S)) for i in e.inner}
+        change = inward(e, e.inner, Loads(still, r, {}, {}))
         lam = at_world(e, change, np.zeros(len(r), dtype=r.dtype))
         qdd = outward(e, e.inner, change, lam, {})
         return lam / weights, tuple(qdd.values())
@@ -95,12 +92,9 @@ def prox_bbo(
     a: dict[int, Array] = {}
     with stage("outward acceleration"):
         for i in e.inner:
-            part = e.joints[i]
-            parent, p = part.node.parent, part.passage
-            own = p.S @ qdd[i]
-            a[i] = own if parent < 0 else p.X.apply(a[parent]) + own
+            parent, _, X, S, *_ = at.nodes[i]
+            a[i] = S @ qdd[i] if parent < 0 else X.apply(a[parent]) + S @ qdd[i]
     qdd |= outward(e, e.outer, beyond, done.lam.copy(), a)
     done = confirmed(done, joined([r.residual(a) for r in rows]), seen_by(rows, a))
-    lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
-    joined_qdd = joined([qdd[i] for i in range(len(qdd))])
-    return result_with_status(problem, joined_qdd, lams, residuals, done.iterations, done.status, e.pivots)
+    whole = joined([qdd[i] for i in range(len(qdd))])
+    return result_with_status(at, rows, whole, done.lam, done.residual, done.iterations, done.status, e.pivots)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sarrus.algorithms.tree.rnea import inward_forces
-from sarrus.mechanics.bodies.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
-from sarrus.mechanics.bodies.mass_matrix import mass_matrix
-from sarrus.mechanics.constraints.loop_jacobian import loop_jacobian
-from sarrus.mechanics.problem import pose_problem
+from sarrus.algorithms.constrained.ltl import free_forces
+from sarrus.algorithms.tree.crba import composite_bodies
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
+from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.mechanics.solvers.loop_sweeps import dual_scale
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proximal import (
@@ -57,14 +58,13 @@ def prox_ltl(
     with the tree's sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu. Iterations only
     solve with the latter (eq. 13). For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_ltl", loops=True, declared=mu is not None)
-    tree, passages, rows = problem.tree, problem.passages, problem.rows
-    factor = ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype))
-    z = solve_transposed(factor, problem.tau - inward_forces(tree, passages, problem.forces))  # L^-T (tau - c)
-    penalty = penalties(model, mu, dual=True)
+    at = mechanism(model, q, v, tau, external_forces)
+    rows = rows_of(at, k, "prox_ltl", loops=True, declared=mu is not None)
+    factor = ltdl(at.nodes, composite_bodies(at.nodes))
+    z = solve_transposed(factor, free_forces(at))  # L^-T (tau - c)
+    penalty, lam0 = penalties(model, mu, dual=True), warm_start(rows, forces0)
     weights = penalty.mu
-    lam0 = joined(warm_start(problem, forces0))
-    J, supports = loop_jacobian(model, tree, passages, rows, q.dtype)
+    J, supports = loop_jacobian(at, rows)
     A, Y = delassus_of(factor, J, supports)
     with stage("multipliers"):
         A[range(len(A)), range(len(A))] = A.diagonal() + 1.0 / weights
@@ -90,5 +90,5 @@ def prox_ltl(
     with stage("acceleration"):
         qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)
         done = confirmed(done, J @ qdd - desired, dual_scale(desired, free))
-    lams, residuals = ([x[span] for span in problem.spans] for x in (done.lam, done.residual))
-    return result_with_status(problem, qdd, lams, residuals, done.iterations, done.status, factor.pivots(tree))
+    pivots = factor.pivots(at.nodes)
+    return result_with_status(at, rows, qdd, done.lam, done.residual, done.iterations, done.status, pivots)

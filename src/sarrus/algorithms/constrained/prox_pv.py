@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.problem import pose_problem
-from sarrus.mechanics.solvers.loop_elimination import damped, eliminate
-from sarrus.mechanics.solvers.loop_sweeps import Loads, dual_scale, inward, outward
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.loop_elimination import damped, eliminate_loops
+from sarrus.mechanics.solvers.loop_sweeps import dual_scale, inward, loads_of, outward
 from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
@@ -19,7 +20,8 @@ from sarrus.mechanics.solvers.proximal import (
     warm_start,
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
-from sarrus.model.model import WORLD, Model
+from sarrus.model.bodies import WORLD
+from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_solve
@@ -51,15 +53,13 @@ def prox_pv(
     At the world L = J M^-1 J^T + 1 / mu, which is factored once; iterations only solve with it. The outward sweep comes
     at the end. For the arguments see `lcaba`.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "prox_pv", declared=mu is not None)
-    penalty, lam0 = penalties(model, mu, dual=True), joined(warm_start(problem, forces0))
-    weights = penalty.mu
-    desired = joined([r.k for r in problem.rows])
-    nodes, dtype = list(range(len(problem.tree.nodes))), np.result_type(q, tau)
-    roots, damping = [WORLD] * len(problem.rows), (1.0 / weights).astype(dtype)
-    e = eliminate(problem.tree, problem.passages, problem.H, problem.rows, problem.spans, roots, damping, damped)
-    start = Loads(dict(enumerate(problem.forces)), (lam0 / weights - desired).astype(dtype), {}, {})
-    loads = inward(e, nodes, start, problem.tau)
+    at = mechanism(model, q, v, tau, external_forces)
+    rows, nodes = rows_of(at, k, "prox_pv", declared=mu is not None), range(len(at.nodes))
+    penalty, lam0 = penalties(model, mu, dual=True), warm_start(rows, forces0)
+    weights, desired = penalty.mu, joined([r.k for r in rows])
+    dtype = np.result_type(q, tau)
+    e = eliminate_loops(at, rows, [WORLD] * len(rows), (1.0 / weights).astype(dtype), damped)
+    loads = inward(e, nodes, loads_of(at, (lam0 / weights - desired).astype(dtype)))
     lam = lam0
     if len(lam0):
         factor = e.closed[WORLD].factor
@@ -71,9 +71,6 @@ def prox_pv(
     scale = dual_scale(desired, loads.l)
     end = iterations(step, lam0, (lam - lam0) / weights, (), penalty, scale, tolerance, max_iterations, rank_tolerance)
     a: dict[int, Array] = {}
-    qdd = outward(e, nodes, loads, end.lam, a)
-    end = confirmed(end, joined([r.residual(a) for r in problem.rows]), seen_by(problem.rows, a))
-    lam, residual = ([x[span] for span in problem.spans] for x in (end.lam, end.residual))
-    return result_with_status(
-        problem, joined([qdd[i] for i in nodes]), lam, residual, end.iterations, end.status, e.pivots
-    )
+    qdd = joined(list(outward(e, nodes, loads, end.lam, a).values()))
+    end = confirmed(end, joined([r.residual(a) for r in rows]), seen_by(rows, a))
+    return result_with_status(at, rows, qdd, end.lam, end.residual, end.iterations, end.status, e.pivots)

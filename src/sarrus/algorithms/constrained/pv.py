@@ -5,15 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.mechanics.bodies.relative_motion import path_to_root
-from sarrus.mechanics.bodies.sweeps import Articulated, eliminate_joint, outward_acceleration, pivots_of
-from sarrus.mechanics.problem import Problem, pose_problem
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.mechanism import Eliminated, Mechanism, eliminate, mechanism
 from sarrus.mechanics.solvers.fallback import FOR_LINKS, with_fallback
 from sarrus.mechanics.solvers.penalty import typical_mobilities
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_growth, ldl_semidefinite, ldl_solve
+from sarrus.spatial.linear_algebra import (
+    Ldl,
+    ldl_congruence,
+    ldl_growth,
+    ldl_semidefinite,
+    ldl_solve,
+    subtract_product,
+    symmetric_product,
+)
+from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
 
 
@@ -46,90 +56,85 @@ def pv(
     fallback: the method for states that this one cannot do (rows that are dependent, or within a group that is
     eliminated first); None: the status tells
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "pv")
-    nodes, m = problem.tree.nodes, sum(len(r.k) for r in problem.rows)
-    dtype = np.result_type(q, tau)
-    H = problem.H
-    f = list(problem.forces)
-    K: list[Array] = [np.zeros((0, len(p.S))) for p in problem.passages]
+    at = mechanism(model, q, v, tau, external_forces)
+    rows, nodes = rows_of(at, k, "pv"), at.nodes
+    typical, m = typical_mobilities(model), sum(len(r.k) for r in rows)
+    H, f = [node.H for node in nodes], [node.f for node in nodes]
+    K: list[Array] = [np.zeros((0, len(node.S))) for node in nodes]
     index: list[list[int]] = [[] for _ in nodes]  # which of all rows are in K
-    L = np.zeros((m, m), dtype=dtype)
-    l = np.zeros(m, dtype=dtype)
-    for r, span in zip(problem.rows, problem.spans, strict=True):
+    L, l, lam = (np.zeros(shape, dtype=np.result_type(q, tau)) for shape in ((m, m), m, m))
+    for r in rows:
         K[r.node] = np.concatenate([K[r.node], r.K])
-        index[r.node] += range(span.start, span.stop)
-        l[span] = -r.k
-    parts: list[Articulated] = [None] * len(nodes)  # type: ignore[list-item]
-    KS: dict[int, Array] = {}
-    lam = np.zeros(m, dtype=dtype)
-    early: dict[int, tuple[list[int], Ldl]] = {}
+        index[r.node] += range(r.span.start, r.span.stop)
+        l[r.span] = -r.k
+    joints: dict[int, Eliminated] = {}
+    u: dict[int, Array] = {}
+    early: dict[int, Ldl] = {}  # by root: L of the rows that were eliminated before its joint
     growth: Scalar = 0.0
-    typical = typical_mobilities(model)
-    for i in range(len(nodes) - 1, -1, -1):
-        node, p = nodes[i], problem.passages[i]
-        rows = index[i]
-        if node.parent < 0 and rows and _groups(i, problem) > 1:
+    for i, (parent, _, X, S, _, _, _, _, _, _, torque) in reversed(list(enumerate(nodes))):
+        mine = index[i]
+        if parent < 0 and mine and _groups(i, at, rows) > 1:
             with stage("multipliers"):
-                factor = ldl_semidefinite(L[np.ix_(rows, rows)], typical[rows])
-                H[i] = H[i] + ldl_congruence(factor, K[i])  # eq. (49)
-                f[i] = f[i] - K[i].T @ ldl_solve(factor, l[rows])
-                early[i] = (rows, factor)
-                growth = growth + ldl_growth(factor, typical[rows], squared=len(rows) > 1)
-            rows = []
+                early[i] = ldl_semidefinite(L[np.ix_(mine, mine)], typical[mine])
+                H[i] = H[i] + ldl_congruence(early[i], K[i])  # eq. (49)
+                f[i] = f[i] - K[i].T @ ldl_solve(early[i], l[mine])
+                growth = growth + ldl_growth(early[i], typical[mine], squared=len(mine) > 1)
         with stage("inward"):
-            parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], problem.tau[node.v])
-            if node.parent >= 0:
-                H[node.parent] = H[node.parent] + p.congruence(Ha)
-                f[node.parent] = f[node.parent] + p.apply_T(fa)
-        if rows:
+            D, U, UD = joints[i] = eliminate(nodes[i], H[i])
+            u[i] = torque + S.T @ f[i]
+            if parent >= 0:
+                H[parent] = H[parent] + X.congruence(subtract_product(H[i], UD, U))  # eq. (42a)
+                f[parent] = f[parent] + X.apply_T(f[i] - UD @ u[i])  # eq. (42b)
+        if mine and i not in early:
             with stage("constraints"):
-                ks = K[i] @ p.S  # (m_i, n_i)
-                KS[i] = ks
-                ksD = ldl_solve(parts[i].D, ks.T).T
-                for x, row in enumerate(rows):
-                    for y, column in enumerate(rows[: x + 1]):
-                        L[row, column] = L[column, row] = L[row, column] + ksD[x] @ ks[y]  # eq. (42e)
-                l[rows] = l[rows] + ksD @ parts[i].u  # eq. (42d)
-                if node.parent >= 0:
-                    carried = p.beyond(K[i], ks @ parts[i].UD.T, None, parts[i].kept)  # eq. (42c)
-                    K[node.parent] = np.concatenate([K[node.parent], p.apply_T(carried)])
-                    index[node.parent] += rows
+                KS = K[i] @ S
+                KSD = ldl_solve(D, KS.T).T
+                l[mine] = l[mine] + KSD @ u[i]  # eq. (42d)
+                block = np.ix_(mine, mine)
+                L[block] = L[block] + symmetric_product(KSD, KS.T)  # eq. (42e)
+                if parent >= 0:
+                    K[parent] = np.concatenate([K[parent], rows_T(X, K[i] - KS @ UD.T)])  # eq. (42c)
+                    index[parent] += mine
                 else:
-                    factor = ldl_semidefinite(L[np.ix_(rows, rows)], typical[rows])
-                    lam[rows] = ldl_solve(factor, l[rows])  # eq. (47)
-                    growth = growth + ldl_growth(factor, typical[rows])
-    # The roots that were eliminated early need their acceleration first: eq. (46).
-    for i, (rows, factor) in early.items():
-        with stage("multipliers"):
-            a = problem.passages[i].S @ ldl_solve(parts[i].D, parts[i].u)
-            lam[rows] = ldl_solve(factor, K[i] @ a + l[rows])
-    with stage("constraints"):
-        held = {i: ks.T @ lam[index[i]] for i, ks in KS.items()}
-    qdd, a = outward_acceleration(problem.tree, problem.passages, parts, held)
-    found = result(problem, qdd, a, [lam[span] for span in problem.spans], growth=growth, pivots=pivots_of(parts))
+                    factor = ldl_semidefinite(L[block], typical[mine])
+                    lam[mine] = ldl_solve(factor, l[mine])  # eq. (47)
+                    growth = growth + ldl_growth(factor, typical[mine])
+    a: list[Array] = []
+    qdd: list[Array] = []
+    for i, (parent, _, X, S, *_) in enumerate(nodes):
+        D, _, UD = joints[i]
+        with stage("outward acceleration"):
+            if index[i] and i not in early:
+                u[i] = u[i] - (K[i] @ S).T @ lam[index[i]]
+            above = None if parent < 0 else X.apply(a[parent])
+            qdd.append(ldl_solve(D, u[i]) if above is None else ldl_solve(D, u[i]) - UD.T @ above)
+            a.append(S @ qdd[i] if above is None else above + S @ qdd[i])
+        if i in early:
+            with stage("multipliers"):
+                lam[index[i]] = ldl_solve(early[i], K[i] @ a[i] + l[index[i]])  # eq. (46)
+    found = result(at, rows, joined(qdd), a, lam, [x.D.d_inv for _, x in sorted(joints.items())], growth=growth)
     return with_fallback(found, fallback, FOR_LINKS, model, q, v, tau, k, external_forces)
 
 
-def _groups(root: int, problem: Problem) -> int:
+def _groups(root: int, at: Mechanism, rows: list[Rows]) -> int:
     """How many independent groups the rows that reach a root form, or 0 if some group cannot be eliminated before it.
 
     Constraints are in one group if a node beyond the root carries both. A group of rows needs at least as many freedoms
     between its links and the root as it has rows; whether these move it at this state the pivots tell.
     """
-    nodes = problem.tree.nodes
     groups: list[tuple[set[int], int]] = []  # the nodes that carry a group, and how many rows it has
-    for r in problem.rows:
-        path = path_to_root(problem.tree, r.node)
+    for r in rows:
+        path = path_to_root(at.tree, r.node)
         if path[-1] != root:
             continue
         carried, count = set(path[:-1]), len(r.k)
         apart = []
-        for others, rows in groups:
+        for others, size in groups:
             if carried.isdisjoint(others):
-                apart.append((others, rows))
+                apart.append((others, size))
             else:
-                carried, count = carried | others, count + rows
+                carried, count = carried | others, count + size
         groups = [*apart, (carried, count)]
-    if any(count > sum(nodes[i].m for i in carried) for carried, count in groups):
+    if any(count > sum(at.nodes[i].S.shape[1] for i in carried) for carried, count in groups):
         return 0
     return len(groups)

@@ -6,26 +6,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.passage import Passage
-from sarrus.mechanics.bodies.sweeps import Articulated, eliminate_joint, pivots_of
-from sarrus.mechanics.problem import pose_problem
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import Eliminated, eliminate, mechanism
 from sarrus.mechanics.solvers.fallback import FOR_LINKS, with_fallback
 from sarrus.mechanics.solvers.penalty import typical_mobilities
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_growth, ldl_semidefinite, ldl_solve
+from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_growth, ldl_semidefinite, ldl_solve, subtract_product
 from sarrus.spatial.orthogonal import Reflections, triangularize
+from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
 
 
-class Eliminated(NamedTuple):
+class Resolved(NamedTuple):
     """What a node keeps of its rows for the outward sweep."""
 
-    ks: Array  # (m, n) K S
+    KS: Array  # (m, n) K S
     Q: Reflections  # the basis in which the first r multipliers are resolved here
-    K: Array  # (r, 6) their rows beyond the joint, felt
+    K: Array  # (r, 6) their rows beyond the joint
     l: Array  # (r,)
     Sigma: Ldl  # (r, r) their coupling
     growth: Scalar  # of rounding, by dividing by it
@@ -58,86 +58,80 @@ def pv_early(
     fallback: the method for states that this one cannot do (straight legs, rows that are dependent); None: the status
     tells
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "pv_early")
-    nodes = problem.tree.nodes
-    H = problem.H
-    f = list(problem.forces)
-    K: list[Array] = [np.zeros((0, len(p.S))) for p in problem.passages]
-    l: list[Array] = [np.zeros(0) for _ in nodes]
-    growth: Scalar = 0.0
+    at = mechanism(model, q, v, tau, external_forces)
+    rows, nodes = rows_of(at, k, "pv_early"), at.nodes
     typical = typical_mobilities(model)
+    H, f = [node.H for node in nodes], [node.f for node in nodes]
+    K: list[Array] = [np.zeros((0, len(node.S))) for node in nodes]
+    l: list[Array] = [np.zeros(0) for _ in nodes]
     mobility = [0.0 for _ in nodes]  # the largest that is typical of a node's rows
     sources: list[list[tuple[str, int, int]]] = [[] for _ in nodes]  # whose rows are in K: (kind, number, how many)
-    for number, r in enumerate(problem.rows):
+    for number, r in enumerate(rows):
         K[r.node], l[r.node] = np.concatenate([K[r.node], r.K]), np.concatenate([l[r.node], -r.k])
         sources[r.node].append(("constraint", number, len(r.k)))
-        mobility[r.node] = max(mobility[r.node], *typical[problem.spans[number]])
-    parts: list[Articulated] = [None] * len(nodes)  # type: ignore[list-item]
-    done: dict[int, Eliminated] = {}
-    for i in range(len(nodes) - 1, -1, -1):
-        node, p = nodes[i], problem.passages[i]
+        mobility[r.node] = max(mobility[r.node], *typical[r.span])
+    joints: dict[int, Eliminated] = {}
+    u: dict[int, Array] = {}
+    done: dict[int, Resolved] = {}
+    growth: Scalar = 0.0
+    for i, (parent, _, X, S, _, _, _, _, _, _, torque) in reversed(list(enumerate(nodes))):
         with stage("inward"):
-            parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], problem.tau[node.v])
+            D, U, UD = joints[i] = eliminate(nodes[i], H[i])
+            u[i] = torque + S.T @ f[i]
+            Ha, fa = subtract_product(H[i], UD, U), f[i] - UD @ u[i]
         if len(K[i]):
             with stage("constraints"):
-                done[i], K_left, l_left, Ha, fa = _eliminate(
-                    node.parent < 0, p, K[i], l[i], parts[i], Ha, fa, mobility[i]
-                )
+                KS = K[i] @ S
+                K_a, l_a = K[i] - KS @ UD.T, l[i] + KS @ ldl_solve(D, u[i])  # eqs (42c), (42d)
+                done[i], K_left, l_left = _resolve(parent < 0, KS, K_a, l_a, D, mobility[i])
                 growth = growth + done[i].growth
-            if node.parent >= 0 and len(K_left):
-                K[node.parent] = np.concatenate([K[node.parent], p.apply_T(K_left)])
-                l[node.parent] = np.concatenate([l[node.parent], l_left])
-                sources[node.parent].append(("node", i, len(K_left)))
-                mobility[node.parent] = max(mobility[node.parent], mobility[i])
-        if node.parent >= 0:
+                Ha = Ha + ldl_congruence(done[i].Sigma, done[i].K)  # eq. (63)
+                fa = fa - done[i].K.T @ ldl_solve(done[i].Sigma, done[i].l)
+            if len(K_left):
+                K[parent], l[parent] = (
+                    np.concatenate([K[parent], rows_T(X, K_left)]),
+                    np.concatenate([l[parent], l_left]),
+                )
+                sources[parent].append(("node", i, len(K_left)))
+                mobility[parent] = max(mobility[parent], mobility[i])
+        if parent >= 0:
             with stage("inward"):
-                H[node.parent] = H[node.parent] + p.congruence(Ha)
-                f[node.parent] = f[node.parent] + p.apply_T(fa)
+                H[parent], f[parent] = H[parent] + X.congruence(Ha), f[parent] + X.apply_T(fa)
 
-    lam: list[Array] = [np.zeros(len(r.k)) for r in problem.rows]
+    lam: list[Array] = [np.zeros(len(r.k)) for r in rows]
     from_parent: dict[int, Array] = {}  # multipliers of the rows that a node passed on
     a: list[Array] = []
     qdd: list[Array] = []
     with stage("outward acceleration"):
-        for i, (node, p, part) in enumerate(zip(nodes, problem.passages, parts, strict=True)):
-            above = np.zeros(6) if node.parent < 0 else a[node.parent]
-            felt = p.felt(above)
-            u = part.u
+        for i, (parent, _, X, S, *_) in enumerate(nodes):
+            D, _, UD = joints[i]
+            above = np.zeros(len(S)) if parent < 0 else X.apply(a[parent])
             if i in done:
                 mine = done[i]
-                resolved = ldl_solve(mine.Sigma, mine.K @ felt + mine.l)  # eq. (62)
+                resolved = ldl_solve(mine.Sigma, mine.K @ above + mine.l)  # eq. (62)
                 turned = np.concatenate([resolved, from_parent.get(i, np.zeros(0))])
                 multipliers = mine.Q.apply_T(turned)  # eq. (64)
-                u = u - mine.ks.T @ multipliers
+                u[i] = u[i] - mine.KS.T @ multipliers
                 start = 0
                 for kind, number, count in sources[i]:
                     target = lam if kind == "constraint" else from_parent
                     target[number] = multipliers[start : start + count]
                     start += count
-            qdd.append(ldl_solve(part.D, u) - part.UD.T @ felt)
-            a.append(p.acceleration(above, felt, qdd[-1]))
-    found = result(problem, np.concatenate(qdd) if qdd else np.zeros(0), a, lam, growth=growth, pivots=pivots_of(parts))
+            qdd.append(ldl_solve(D, u[i]) - UD.T @ above)
+            a.append(above + S @ qdd[i])
+    pivots = [x.D.d_inv for _, x in sorted(joints.items())]
+    found = result(at, rows, joined(qdd), a, joined(lam), pivots, growth=growth)
     return with_fallback(found, fallback, FOR_LINKS, model, q, v, tau, k, external_forces)
 
 
-def _eliminate(
-    at_root: bool, p: Passage, K: Array, l: Array, part: Articulated, Ha: Array, fa: Array, usual: float
-) -> tuple[Eliminated, Array, Array, Array, Array]:
+def _resolve(at_root: bool, KS: Array, K: Array, l: Array, D: Ldl, usual: float) -> tuple[Resolved, Array, Array]:
     """Resolve as many multipliers as the joint has freedoms; at a root, all that are left.
 
-    usual: the mobility that is typical of such rows
+    K, l: beyond the joint; usual: the mobility that is typical of such rows
     """
-    ks = K @ p.S  # (m, n)
-    K, l = p.beyond(K, ks @ part.UD.T, None, part.kept), l + ks @ ldl_solve(part.D, part.u)  # eqs (42c), (42d)
-    if at_root:
-        typical = np.full(len(ks), usual)
-        Sigma = ldl_semidefinite(ldl_congruence(part.D, ks.T), typical)
-        return Eliminated(ks, Reflections(()), K, l, Sigma, ldl_growth(Sigma, typical)), K[:0], l[:0], Ha, fa
-    Q, ks_turned, r = triangularize(ks)
+    Q, turned, r = (Reflections(()), KS, len(KS)) if at_root else triangularize(KS)
     K, l = Q.apply(K), Q.apply(l)
     typical = np.full(r, usual)
-    Sigma = ldl_semidefinite(ldl_congruence(part.D, ks_turned[:r].T), typical)
-    growth = ldl_growth(Sigma, typical, squared=r > 1)
-    Ha = Ha + ldl_congruence(Sigma, K[:r])  # eq. (63)
-    fa = fa - K[:r].T @ ldl_solve(Sigma, l[:r])
-    return Eliminated(ks, Q, K[:r], l[:r], Sigma, growth), K[r:], l[r:], Ha, fa
+    Sigma = ldl_semidefinite(ldl_congruence(D, turned[:r].T), typical)
+    growth = ldl_growth(Sigma, typical, squared=r > 1 and not at_root)
+    return Resolved(KS, Q, K[:r], l[:r], Sigma, growth), K[r:], l[r:]

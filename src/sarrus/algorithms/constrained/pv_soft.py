@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.algorithms.tree.aba import articulated_bodies
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.bodies.sweeps import inward_articulated, outward_acceleration, pivots_of
-from sarrus.mechanics.problem import pose_problem
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
@@ -35,19 +36,17 @@ def pv_soft(
 
     weight: R^-1 for constraints that were declared without a softness R of their own.
     """
-    problem = pose_problem(model, q, v, tau, k, external_forces, "pv_soft")
-    problem = problem._replace(rows=[r.declared() for r in problem.rows])
-    weights = [soft_weight(r.R, len(r.k), weight, "pv_soft") for r in problem.rows]
-    H, f = problem.H, list(problem.forces)
+    at = mechanism(model, q, v, tau, external_forces)
+    rows = [r.declared() for r in rows_of(at, k, "pv_soft")]
+    weights = [soft_weight(r.R, len(r.k), weight, "pv_soft") for r in rows]
+    nodes = list(at.nodes)
     with stage("constraints"):
-        for r, w in zip(problem.rows, weights, strict=True):
-            KR = r.K.T * w  # (6, m)
-            H[r.node] = H[r.node] + KR @ r.K
-            f[r.node] = f[r.node] + KR @ r.k
-    parts = inward_articulated(problem.tree, problem.passages, H, f, problem.tau)
-    qdd, a = outward_acceleration(problem.tree, problem.passages, parts)
-    lam = [w * r.residual(a) for r, w in zip(problem.rows, weights, strict=True)]
-    return result(problem, qdd, a, lam, soft=True, pivots=pivots_of(parts))
+        for r, w in zip(rows, weights, strict=True):
+            KR, node = r.K.T * w, nodes[r.node]
+            nodes[r.node] = node._replace(H=node.H + KR @ r.K, f=node.f + KR @ r.k)
+    qdd, a, pivots = articulated_bodies(nodes)
+    lam = joined([w * r.residual(a) for r, w in zip(rows, weights, strict=True)])
+    return result(at, rows, qdd, a, lam, pivots, soft=True)
 
 
 def soft_weight(R: Array | None, size: int, weight: float | None, method: str) -> Array:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.propagators import Support, propagators, put_block, symmetric_part
-from sarrus.mechanics.constraints.link_rows import row_matrices
-from sarrus.mechanics.linkage import linkage
+from sarrus.mechanics.constrained_rows import rows_of_links
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.propagators import Support, propagators, put_block, symmetric_part
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
@@ -27,13 +27,13 @@ def efpa(model: Model, q: Array) -> Array:
     forces give to each of their ancestors outward, and one product per pair of constraints at their closest common
     ancestor.
     """
-    link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "efpa"))
-    support = Support(link.tree, rows)
-    parts = propagators(link.tree, link.passages, link.H)
+    at = mechanism(model, q)
+    rows = rows_of_links(at, "efpa")
+    support = Support(at.nodes, rows)
+    parts = propagators(at.nodes)
 
     # Inward: K[e][i], the rows of constraint e as node i feels them.
-    K: list[dict[int, Array]] = [{node: K_e} for node, K_e in rows]  # line 4
+    K: list[dict[int, Array]] = [{r.node: r.K} for r in rows]  # line 4
     with stage("constraint rows"):
         for i in range(len(parts) - 1, -1, -1):
             for e in support.ES[i]:
@@ -53,10 +53,10 @@ def efpa(model: Model, q: Array) -> Array:
     # Assemble at the closest common ancestors.
     Lambda_inv = np.zeros((support.m, support.m), dtype=q.dtype)
     with stage("delassus"):
-        for i, (node, K_i) in enumerate(rows):
-            Lambda_inv[support.spans[i], support.spans[i]] = symmetric_part(a[i][node], K_i)
+        for i, r in enumerate(rows):
+            Lambda_inv[r.span, r.span] = symmetric_part(a[i][r.node], r.K)
             for j in range(i):
                 cca = support.cca(i, j)
                 if cca >= 0:  # else different roots, which do not feel each other
-                    put_block(Lambda_inv, support.spans[i], support.spans[j], K[i][cca] @ a[j][cca].T)  # line 19
+                    put_block(Lambda_inv, r.span, rows[j].span, K[i][cca] @ a[j][cca].T)  # line 19
     return Lambda_inv

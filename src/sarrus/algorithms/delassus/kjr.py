@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.propagators import Propagator, Support, propagators, put_block, symmetric_part
-from sarrus.mechanics.constraints.link_rows import row_matrices
-from sarrus.mechanics.linkage import linkage
+from sarrus.mechanics.constrained_rows import rows_of_links
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
@@ -27,10 +27,10 @@ def kjr(model: Model, q: Array) -> Array:
     relative inverse inertia along the path that joins them. Kept as the first of its kind: the other algorithms need
     fewer operations.
     """
-    link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "kjr"))
-    support = Support(link.tree, rows)
-    parts = propagators(link.tree, link.passages, link.H)
+    at = mechanism(model, q)
+    rows = rows_of_links(at, "kjr")
+    support = Support(at.nodes, rows)
+    parts = propagators(at.nodes)
 
     # Outward: Omega_i = P^T Omega_parent P + S D^-1 S^T, the spatial inverse inertia of every supporting node.
     Omega: dict[int, Array] = {}
@@ -45,8 +45,8 @@ def kjr(model: Model, q: Array) -> Array:
     # Every pair of constraints: from their common ancestor along the path to one, then to the other.
     Lambda_inv = np.zeros((support.m, support.m), dtype=q.dtype)
     with stage("delassus"):
-        for i, (node_i, K_i) in enumerate(rows):
-            Lambda_inv[support.spans[i], support.spans[i]] = symmetric_part(K_i @ Omega[node_i], K_i)
+        for i, r in enumerate(rows):
+            Lambda_inv[r.span, r.span] = symmetric_part(r.K @ Omega[r.node], r.K)
             for j in range(i):
                 cca = support.cca(i, j)
                 if cca < 0:
@@ -56,7 +56,7 @@ def kjr(model: Model, q: Array) -> Array:
                     relative = _left(parts[k], relative)
                 for k in support.between(j, cca):
                     relative = _left(parts[k], relative.T).T
-                put_block(Lambda_inv, support.spans[i], support.spans[j], K_i @ relative @ rows[j][1].T)
+                put_block(Lambda_inv, r.span, rows[j].span, r.K @ relative @ rows[j].K.T)
     return Lambda_inv
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.joint_space import constraint_jacobian, delassus_of, ltdl
-from sarrus.mechanics.bodies.mass_matrix import mass_matrix
-from sarrus.mechanics.constraints.link_rows import row_matrices
-from sarrus.mechanics.constraints.loop_jacobian import loop_jacobian
-from sarrus.mechanics.linkage import linkage
+from sarrus.algorithms.tree.crba import composite_bodies
+from sarrus.mechanics.constrained_rows import rows_of_links
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.joint_space import constraint_jacobian, delassus_of, ltdl
 from sarrus.mechanics.solvers.loop_delassus import has_loops, rows_at_rest
+from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
@@ -29,15 +29,14 @@ def ltl_osim(model: Model, q: Array) -> Array:
     in the square-root-free form L^T D L. The cost of M and of J is part of it.
     """
     if has_loops(model):
-        problem = rows_at_rest(model, q, "ltl_osim")
-        tree, passages = problem.tree, problem.passages
-        J, supports = loop_jacobian(model, tree, passages, problem.rows, q.dtype)
-        return delassus_of(ltdl(tree, mass_matrix(tree, passages, problem.inertias, q.dtype)), J, supports)[0]
-    link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "ltl_osim"))
+        at, rows = rows_at_rest(model, q, "ltl_osim")
+        J, supports = loop_jacobian(at, rows)
+    else:
+        at = mechanism(model, q)
+        rows = rows_of_links(at, "ltl_osim")
+        J, supports = constraint_jacobian(at.nodes, rows)
     if not rows:
         return np.zeros((0, 0))
-    factor = ltdl(link.tree, mass_matrix(link.tree, link.passages, link.inertias, q.dtype))  # eq. (4)
-    J, supports = constraint_jacobian(link.tree, link.passages, rows, q.dtype)
+    factor = ltdl(at.nodes, composite_bodies(at.nodes))  # eq. (4)
     Lambda_inv, _ = delassus_of(factor, J, supports)  # eqs. (5) and (6)
     return Lambda_inv

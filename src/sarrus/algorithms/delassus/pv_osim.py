@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.propagators import Propagator, Support, propagators
-from sarrus.mechanics.constraints.link_rows import row_matrices
-from sarrus.mechanics.linkage import linkage
+from sarrus.mechanics.constrained_rows import rows_of_links
+from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.loop_delassus import carry_rows, has_loops, rows_at_rest
+from sarrus.mechanics.solvers.propagators import Propagator, propagators
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
@@ -31,19 +32,19 @@ def pv_osim(model: Model, q: Array) -> Array:
     Rows of loops act on several links: where the branches of a loop meet, their K add up.
     """
     if has_loops(model):
-        problem = rows_at_rest(model, q, "pv_osim")
-        return carry_rows(propagators(problem.tree, problem.passages, problem.H), problem.rows, q.dtype)
-    link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "pv_osim"))
-    support = Support(link.tree, rows)
-    parts = propagators(link.tree, link.passages, link.H)
-    L = np.zeros((support.m, support.m), dtype=q.dtype)
-    collect_rows(parts, rows, support, L, until_roots=False)
+        at, rows = rows_at_rest(model, q, "pv_osim")
+        return carry_rows(propagators(at.nodes), rows, q.dtype)
+    at = mechanism(model, q)
+    rows = rows_of_links(at, "pv_osim")
+    parts = propagators(at.nodes)
+    m = sum(len(r.k) for r in rows)
+    L = np.zeros((m, m), dtype=q.dtype)
+    collect_rows(parts, rows, L, until_roots=False)
     return L  # line 15
 
 
 def collect_rows(
-    parts: list[Propagator], rows: list[tuple[int, Array]], support: Support, L: Array, until_roots: bool
+    parts: list[Propagator], rows: list[Rows], L: Array, until_roots: bool
 ) -> tuple[list[Array], list[list[int]]]:
     """The inward sweep of K and L; L is filled in. Returns K per node and which of all rows it holds.
 
@@ -51,9 +52,9 @@ def collect_rows(
     """
     K: list[Array] = [np.zeros((0, len(part.S))) for part in parts]
     index: list[list[int]] = [[] for _ in parts]
-    for (node, K_e), span in zip(rows, support.spans, strict=True):  # lines 3 to 5
-        K[node] = np.concatenate([K[node], K_e])
-        index[node] += range(span.start, span.stop)
+    for r in rows:  # lines 3 to 5
+        K[r.node] = np.concatenate([K[r.node], r.K])
+        index[r.node] += range(r.span.start, r.span.stop)
     with stage("constraint rows"):
         for i in range(len(parts) - 1, -1, -1):
             parent = parts[i].node.parent

@@ -8,10 +8,11 @@ import numpy as np
 
 from sarrus.algorithms.delassus.pv_osim import collect_rows
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.bodies.propagators import Propagator, Support, propagators
-from sarrus.mechanics.constraints.link_rows import link_constraints, row_matrices
-from sarrus.mechanics.linkage import linkage
+from sarrus.mechanics.constrained_rows import rows_of_links
+from sarrus.mechanics.constraints.link_rows import link_constraints
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.proof import if_finite
+from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
 from sarrus.registry.table import algorithm
@@ -49,19 +50,19 @@ def pv_osim_fast(model: Model, q: Array, rhs: Array) -> DelassusOperatorResult:
     to 55). r is the number of blocks. Every block must be invertible: enough joints between the root and the
     constraints.
     """
-    link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "pv_osim_fast"))
-    support = Support(link.tree, rows)
-    _check_blocks(model, link.tree, support)
-    parts = propagators(link.tree, link.passages, link.H)
+    at = mechanism(model, q)
+    rows = rows_of_links(at, "pv_osim_fast")
+    support = Support(at.nodes, rows)
+    _check_blocks(model, at.tree, support)
+    parts = propagators(at.nodes)
     L = np.zeros((support.m, support.m), dtype=q.dtype)
-    K, index = collect_rows(parts, rows, support, L, until_roots=True)
+    K, index = collect_rows(parts, rows, L, until_roots=True)
 
     dtype = np.result_type(q, rhs)
     applied, solved, back = (np.zeros(support.m, dtype=dtype) for _ in range(3))
     for i, part in enumerate(parts):
         if part.node.parent < 0 and index[i]:
-            blocks = _blocks(link.tree, support, i)
+            blocks = _blocks(at.tree, support, i)
             r = index[i]
             with stage("applied"):
                 applied[r] = _apply(part, L, blocks, K[i], r, rhs)
@@ -89,7 +90,7 @@ def _apply(root: Propagator, L: Array, blocks: list[list[int]], K: Array, r: lis
 def _solve(root: Propagator, L: Array, blocks: list[list[int]], K: Array, r: list[int], x: Array) -> Array:
     """Eq. (54), gathered: Lambda_b (x - K S z) with (D + (K S)^T Lambda_b K S) z = (K S)^T Lambda_b x."""
     KS = K @ root.S
-    C = root.B  # D
+    C = root.S.T @ (root.H @ root.S) + root.node.A  # D
     g = np.zeros(len(C))
     solves = []
     for block in blocks:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.propagators import Propagator, Support, propagators, put_block, symmetric_part
-from sarrus.mechanics.constraints.link_rows import row_matrices
-from sarrus.mechanics.linkage import linkage
+from sarrus.mechanics.constrained_rows import rows_of_links
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
 from sarrus.registry.table import algorithm
@@ -33,16 +33,17 @@ def pv_osimr(model: Model, q: Array) -> Array:
 
     A branching link of the paper where no more than six rows meet is left out of N: its rows go on as one end-effector.
     """
-    link = linkage(model, q)
-    rows = link.rows(row_matrices(model, "pv_osimr"))
-    support = Support(link.tree, rows)
-    parts = propagators(link.tree, link.passages, link.H)
-    N = branching_links(link.tree, support)
+    at = mechanism(model, q)
+    rows = rows_of_links(at, "pv_osimr")
+    support = Support(at.nodes, rows)
+    parts = propagators(at.nodes)
+    N = branching_links(at.tree, support)
 
     # Inward: P^T and Omega of every segment, from its lower end (in N, or an end-effector) to A, the next link in N.
     carried: list[list[Segment]] = [[] for _ in parts]
-    for (node, K), span in zip(rows, support.spans, strict=True):
-        carried[node].append(Segment(None, list(range(span.start, span.stop)), K, np.zeros((len(K), len(K)))))  # line 4
+    for r in rows:
+        all_rows = list(range(r.span.start, r.span.stop))
+        carried[r.node].append(Segment(None, all_rows, r.K, np.zeros((len(r.K), len(r.K)))))  # line 4
     lower: dict[int, list[Segment]] = {}  # by branching link: the segments that end there
     for i in range(len(parts) - 1, -1, -1):
         if not carried[i]:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.algorithms.tree.aba import articulated_bodies
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.bodies.sweeps import inward_articulated, outward_acceleration
-from sarrus.mechanics.problem import pose_problem
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.proof import if_finite
 from sarrus.mechanics.solvers.result import spanning
 from sarrus.model.model import Model
@@ -55,10 +55,9 @@ def ce_aba(
         left = ", ".join(repr(c.name) for c in model.active_constraints)
         raise UnsupportedError(f"ce_aba knows no constraints but embedded ones, and {left} is not. Take lcaba, pv, ...")
     given = np.zeros(model.nv) if tau is None else tau
-    problem = pose_problem(model, q, v, given, None, external_forces, "ce_aba", yd=yd, tau_y=tau_y)
-    parts = inward_articulated(problem.tree, problem.passages, problem.H, problem.forces, problem.tau)
-    ydd, _ = outward_acceleration(problem.tree, problem.passages, parts)
-    qdd, status = spanning(problem, ydd, if_finite(Status.OK, ydd))
+    at = mechanism(model, q, v, given, external_forces, yd=yd, tau_y=tau_y)
+    ydd = articulated_bodies(at.nodes).qdd
+    qdd, status = spanning(at, ydd, if_finite(Status.OK, ydd))
     return EmbeddedDynamicsResult(qdd, ydd, np.asarray(status, dtype=object))
 
 

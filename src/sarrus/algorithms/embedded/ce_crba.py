@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sarrus.algorithms.embedded.ce_aba import check_embedded
-from sarrus.mechanics.bodies.mass_matrix import mass_matrix
-from sarrus.mechanics.linkage import linkage
+from sarrus.algorithms.tree.crba import composite_bodies
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
@@ -21,5 +21,4 @@ from sarrus.spatial.arrays import Array
 def ce_crba(model: Model, q: Array) -> Array:
     """M_y(q) = G^T M G (ny, ny): composite bodies on the cluster tree, unseen ones as three terms."""
     check_embedded(model, "ce_crba")
-    link = linkage(model, q)
-    return mass_matrix(link.tree, link.passages, link.inertias, q.dtype)
+    return composite_bodies(mechanism(model, q).nodes)

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from sarrus.algorithms.embedded.ce_aba import check_embedded
 from sarrus.algorithms.tree.rnea import armature_of, inward_forces
-from sarrus.mechanics.bodies.sweeps import outward_motion, resultant_forces
+from sarrus.mechanics.bodies.motion import outward_motion, resultant_forces
 from sarrus.mechanics.clusters.embedded import embedded_at
 from sarrus.mechanics.clusters.motors import motor_forces
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -53,7 +54,7 @@ def ce_rnea(
     embedded = embedded_at(model, q, v, yd, loaded=external_forces is not None)
     acceleration = embedded.expand(ydd, bias=True) if ydd is not None else a
     assert acceleration is not None
-    tree, joints = model.tree, embedded.joints
+    tree, joints = tree_of(model), embedded.joints
     motions = outward_motion(tree, joints, acceleration)
     forces = resultant_forces(tree, motions, external_forces)
     tau = inward_forces(tree, joints, forces) + armature_of(tree) * acceleration

@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.mechanics.bodies.relative_motion import Relative
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
 from sarrus.mechanics.constraints.closure_rows import closure_condition
 from sarrus.mechanics.constraints.conditions import Condition
 from sarrus.mechanics.constraints.gap import Measure, gap_condition, link_gap
 from sarrus.mechanics.constraints.position_rows import position_rows
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -45,7 +46,7 @@ class ClosureResult(NamedTuple):
 )
 def closure(model: Model, q: Array, v: Array | None = None) -> ClosureResult:
     """Position error, velocity and Jacobian of every constraint: loops, couplings, distances, links, centre of mass."""
-    joints = joint_kinematics(model.tree, q, v)
+    joints = joint_kinematics(tree_of(model), q, v)
     position, J = position_rows(model, joints, q, v, Measure(_with_angles, link_gap, as_one=True))
     return ClosureResult(position, np.zeros(len(J)) if v is None else J @ v, J)
 

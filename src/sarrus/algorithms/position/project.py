@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.constraints.constraint_metric import linearized, without_opening
+from sarrus.algorithms.tree.crba import composite_bodies
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.solvers.constraint_metric import Linearized, linearized, without_opening
 from sarrus.model.model import Model
 from sarrus.model.state import moved
 from sarrus.registry.table import algorithm
@@ -73,7 +75,7 @@ def project(
         """
         before, step, (last, error, damping, slow) = state
         here = moved(model, before, step)
-        rows = linearized(model, here, held)
+        rows = _linearized(model, here, held)
         squared = rows.error @ rows.error
         size = np.sqrt(vector(squared))[0]
         following = rows.step(-rows.error, damping * size)
@@ -97,10 +99,15 @@ def project(
     status = choose(error, tolerance, Status.OK, failed)
     speed, opening = np.zeros(model.nv), 0.0
     if v is not None:
-        rows = linearized(model, found, held)
+        rows = _linearized(model, found, held)
         speed = without_opening(rows, v)
         opening = _largest(rows.J @ speed)
     return ProjectResult(found, speed, *(np.asarray(x, dtype=object) for x in (error, count - 1.0, status, opening)))
+
+
+def _linearized(model: Model, q: Array, held: Array | None) -> Linearized:
+    at = mechanism(model, q, spanning=True)
+    return linearized(at, composite_bodies(at.nodes), held)
 
 
 def _chosen(a: Scalar, b: Scalar, yes: Sequence[Scalar] | Array, no: Sequence[Scalar] | Array) -> Array:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from sarrus.mechanics.bodies.passage import passages_of
-from sarrus.mechanics.bodies.sweeps import (
-    inward_articulated,
-    joint_kinematics,
-    link_inertias,
-    outward_acceleration,
-    outward_motion,
-    resultant_forces,
-)
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.mechanics.mechanism import Node, mechanism
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import ldl, ldl_solve, subtract_product
+from sarrus.spatial.stages import stage
 
 
 @algorithm(
@@ -25,18 +23,42 @@ from sarrus.spatial.arrays import Array
 def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | None = None) -> Array:
     """Joint accelerations qdd with M qdd + c = tau + J^T f_ext.
 
-    Featherstone, Rigid Body Dynamics Algorithms (2008), Table 7.1, about the bias motion. Inward, for every node:
-
-        U = H S    D = S^T U + armature    u = tau + S^T f    Ha = H - U D^-1 U^T    fa = f - U D^-1 u
+    Featherstone, Rigid Body Dynamics Algorithms (2008), Table 7.1, about the bias motion.
 
     external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin].
     Friction, damping and springs are not included: add them to tau.
     """
-    tree = model.tree
-    joints = joint_kinematics(tree, q, v)
-    motions = outward_motion(tree, joints)
-    forces = resultant_forces(tree, motions, external_forces)
-    passages = passages_of(tree, joints)
-    parts = inward_articulated(tree, passages, [x.matrix() for x in link_inertias(tree)], forces, tau)
-    qdd, _ = outward_acceleration(tree, passages, parts)
-    return qdd
+    return articulated_bodies(mechanism(model, q, v, tau, external_forces).nodes).qdd
+
+
+class ArticulatedResult(NamedTuple):
+    qdd: Array  # (nv,)
+    a: list[Array]  # accelerations of the nodes in excess of the bias motion
+    pivots: list[Array]  # inverse pivots of every joint's D
+
+
+def articulated_bodies(nodes: list[Node]) -> ArticulatedResult:
+    """The two sweeps of Table 7.1 that are linear in accelerations, on any nodes: bodies, or clusters of them."""
+    H, f = [node.H for node in nodes], [node.f for node in nodes]
+    D, UD, u, qdd, a = {}, {}, {}, {}, {}
+    with stage("inward"):
+        for i, (parent, _, X, S, A, E, _, _, _, _, tau) in reversed(list(enumerate(nodes))):
+            U = H[i] @ S + E
+            D[i] = ldl(S.T @ (H[i] @ S) + A)
+            UD[i] = ldl_solve(D[i], U.T).T
+            u[i] = tau + S.T @ f[i]
+            if parent >= 0:
+                Ha = subtract_product(H[i], UD[i], U)  # H - U D^-1 U^T
+                fa = f[i] - UD[i] @ u[i]
+                H[parent] = H[parent] + X.congruence(Ha)
+                f[parent] = f[parent] + X.apply_T(fa)
+    with stage("outward acceleration"):
+        for i, (parent, _, X, S, *_) in enumerate(nodes):
+            qdd[i] = ldl_solve(D[i], u[i])
+            a[i] = S @ qdd[i]
+            if parent >= 0:
+                a_parent = X.apply(a[parent])
+                qdd[i] = qdd[i] - UD[i].T @ a_parent
+                a[i] = a_parent + S @ qdd[i]
+    joined = np.concatenate([np.zeros(0), *qdd.values()])
+    return ArticulatedResult(joined, list(a.values()), [D[i].d_inv for i in range(len(nodes))])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sarrus.algorithms.tree.rnea import inward_forces
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion, resultant_forces
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion, resultant_forces
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -12,6 +13,6 @@ from sarrus.spatial.arrays import Array
 @algorithm(inputs=("q", "v", "external_forces?"), outputs="c", cost="O(n)", references=("featherstone2008",))
 def bias_forces(model: Model, q: Array, v: Array, external_forces: Array | None = None) -> Array:
     """c(q, v) = inverse dynamics with zero joint acceleration: Coriolis, centrifugal, gravity, minus J^T f_ext."""
-    joints = joint_kinematics(model.tree, q, v)
-    motions = outward_motion(model.tree, joints)
-    return inward_forces(model.tree, joints, resultant_forces(model.tree, motions, external_forces))
+    joints = joint_kinematics(tree_of(model), q, v)
+    motions = outward_motion(tree_of(model), joints)
+    return inward_forces(tree_of(model), joints, resultant_forces(tree_of(model), motions, external_forces))

@@ -8,8 +8,9 @@ import numpy as np
 
 from sarrus.mechanics.bodies.center import center
 from sarrus.mechanics.bodies.frames import spatial_velocities, world_poses
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -25,7 +26,7 @@ class CenterOfMassResult(NamedTuple):
 @algorithm(inputs=("q", "v?"), outputs=None, cost="O(n)")
 def center_of_mass(model: Model, q: Array, v: Array | None = None) -> CenterOfMassResult:
     """Position and velocity of the centre of mass of all moving bodies."""
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     poses = world_poses(tree, joints)
     position = center(model, poses)

@@ -6,8 +6,9 @@ import numpy as np
 
 from sarrus.mechanics.bodies.center import center
 from sarrus.mechanics.bodies.frames import spatial_velocities, world_poses
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -17,7 +18,7 @@ from sarrus.spatial.stages import stage
 @algorithm(inputs=("q", "v"), outputs="h", cost="O(n)", references=("orin2013",))
 def centroidal_momentum(model: Model, q: Array, v: Array) -> Array:
     """[linear; angular] momentum (6,), angular about the centre of mass, in the world's axes. Without armature."""
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     poses = world_poses(tree, joints)
     linear, angular = np.zeros(3), np.zeros(3)

@@ -6,8 +6,9 @@ import numpy as np
 
 from sarrus.mechanics.bodies.center import center
 from sarrus.mechanics.bodies.frames import world_poses
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -17,9 +18,9 @@ from sarrus.spatial.stages import stage
 @algorithm(inputs=("q",), outputs="A", cost="O(n)", references=("orin2013",))
 def centroidal_momentum_matrix(model: Model, q: Array) -> Array:
     """A (6, nv) with A v = `centroidal_momentum`. Composite bodies give one column per joint velocity."""
-    nodes = model.tree.nodes
-    joints = joint_kinematics(model.tree, q)
-    poses = world_poses(model.tree, joints)
+    nodes = tree_of(model).nodes
+    joints = joint_kinematics(tree_of(model), q)
+    poses = world_poses(tree_of(model), joints)
     composite = [node.inertia for node in nodes]
     columns: list[list[Array]] = [[] for _ in nodes]
     with stage("momentum"):

@@ -9,8 +9,9 @@ import numpy as np
 from sarrus.algorithms.tree.rnea import armature_of
 from sarrus.mechanics.bodies.center import total_first_moment
 from sarrus.mechanics.bodies.frames import spatial_velocities, world_poses
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 
@@ -25,7 +26,7 @@ class EnergyResult(NamedTuple):
 @algorithm(inputs=("q", "v"), outputs=None, cost="O(n)", references=("featherstone2008",))
 def energy(model: Model, q: Array, v: Array) -> EnergyResult:
     """Kinetic (with the rotors' armature) and gravitational potential energy."""
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     velocities = spatial_velocities(tree, joints)
     twice = sum((w @ node.inertia.momentum(w) for node, w in zip(tree.nodes, velocities, strict=True)), 0.0)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
-from sarrus.mechanics.bodies.sweeps import Motion, joint_kinematics, outward_motion
-from sarrus.model.model import WORLD, Frame, Model
-from sarrus.model.tree import Tree
+from sarrus.mechanics.bodies.motion import Motion, joint_kinematics, outward_motion
+from sarrus.model.bodies import WORLD, Frame
+from sarrus.model.model import Model
+from sarrus.model.tree import Tree, tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -40,7 +41,7 @@ def forward_kinematics(
     (unaccelerated).
     """
     chosen = [model.frame(name) for name in (model.body_names if frames is None else frames)]
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     poses = world_poses(tree, joints)
     velocities = spatial_velocities(tree, joints)

@@ -6,9 +6,10 @@ import numpy as np
 
 from sarrus.errors import unknown_name
 from sarrus.mechanics.bodies.frames import frame_in_node
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
-from sarrus.model.model import WORLD, Frame, Model
-from sarrus.model.tree import Kinematics
+from sarrus.mechanics.bodies.motion import joint_kinematics
+from sarrus.model.bodies import WORLD, Frame
+from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics, tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -27,7 +28,7 @@ def frame_jacobian(model: Model, q: Array, frame: str, reference: str = "local")
     if reference not in REFERENCES:
         raise unknown_name("reference", reference, REFERENCES)
     found = model.frame(frame)
-    joints = joint_kinematics(model.tree, q)
+    joints = joint_kinematics(tree_of(model), q)
     J, R, p = local_jacobian(model, joints, found)
     if reference == "local" or found.body == WORLD:
         return J
@@ -40,8 +41,8 @@ def frame_jacobian(model: Model, q: Array, frame: str, reference: str = "local")
 
 def local_jacobian(model: Model, joints: list[Kinematics], frame: Frame) -> tuple[Array, Array, Array]:
     """J in the frame's own axes, and the frame's pose (R, p) in the world, walking from the frame to the root."""
-    nodes = model.tree.nodes
-    T = frame_in_node(model.tree, frame)
+    nodes = tree_of(model).nodes
+    T = frame_in_node(tree_of(model), frame)
     R, p = T.R, T.p  # of the frame, in the node reached
     columns: dict[int, Array] = {}
     with stage("jacobian"):

@@ -7,8 +7,10 @@ import numpy as np
 from sarrus.algorithms.tree.frame_jacobian import REFERENCES, local_jacobian
 from sarrus.errors import unknown_name
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion
-from sarrus.model.model import WORLD, Model
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
+from sarrus.model.bodies import WORLD
+from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -26,7 +28,7 @@ def frame_jacobian_bias(model: Model, q: Array, v: Array, frame: str, reference:
     found = model.frame(frame)
     if found.body == WORLD:
         return np.zeros(6)
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     motion = outward_motion(tree, joints, gravity=False)[found.body]
     velocity = spatial_velocities(tree, joints)[found.body]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sarrus.mechanics.bodies.passage import Passage
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, outward_motion, resultant_forces
+from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion, resultant_forces
+from sarrus.mechanics.mechanism import Node
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
-from sarrus.model.tree import Kinematics, Tree
+from sarrus.model.tree import Kinematics, Tree, tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
@@ -28,25 +28,26 @@ def rnea(model: Model, q: Array, v: Array, a: Array, external_forces: Array | No
     Luh, Walker and Paul (1980), in point accelerations; Featherstone (2008), Table 5.1.
     external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin].
     """
-    tree = model.tree
+    tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     motions = outward_motion(tree, joints, a)
     forces = resultant_forces(tree, motions, external_forces)
     return inward_forces(tree, joints, forces) + armature_of(tree) * a
 
 
-def inward_forces(tree: AbstractTree, joints: Sequence[Kinematics | Passage], forces: list[Array]) -> Array:
+def inward_forces(tree: AbstractTree, joints: Sequence[Kinematics | Node], forces: Sequence[Array]) -> Array:
     """tau = -S^T f, where f is the resultant on a node and everything beyond it."""
     f = list(forces)
     tau: list[Array] = [np.zeros(0)] * len(f)
     with stage("inward"):
-        for i in range(len(f) - 1, -1, -1):
-            parent, joint = tree.nodes[i].parent, joints[i]
+        for i, joint in reversed(list(enumerate(joints))):
             tau[i] = -(joint.S.T @ f[i])
+            parent = tree.nodes[i].parent
             if parent >= 0:
                 f[parent] = f[parent] + joint.X.apply_T(f[i])
-    return np.concatenate(tau) if tau else np.zeros(0)
+    return np.concatenate([np.zeros(0), *tau])
 
 
 def armature_of(tree: Tree) -> Array:
-    return np.concatenate([node.armature for node in tree.nodes]) if tree.nodes else np.zeros(0)
+    """Of every velocity."""
+    return np.concatenate([np.zeros(0), *(node.armature for node in tree.nodes)])

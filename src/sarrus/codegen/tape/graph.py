@@ -173,6 +173,10 @@ class Graph:
     def symbol(self, index: int) -> Symbol:
         return self._symbols[index]
 
+    def plain(self, index: int) -> Symbol | float:
+        """A node as a number, if it is one, else as a symbol."""
+        return self.value(index) if self.op[index] == Op.CONST else self._symbols[index]
+
     def inputs(self, slot: int, count: int) -> np.ndarray:
         """An object vector of `count` fresh symbols: elements of input number `slot`."""
         vector = np.empty(count, dtype=object)
@@ -394,6 +398,10 @@ class Symbol(AbstractScalar):
             return self - g.symbol(g.a[j])
         if ops[i] == Op.NEG:
             return other - g.symbol(g.a[i])
+        if ops[i] == Op.SUB or ops[j] == Op.SUB:
+            found = _cancelled_sum(g, i, j)
+            if found is not None:
+                return found
         return g.node(Op.ADD, i, j) if i <= j else g.node(Op.ADD, j, i)
 
     __radd__ = __add__
@@ -416,6 +424,18 @@ class Symbol(AbstractScalar):
             return self + g.symbol(g.a[j])
         if ops[i] == Op.NEG:
             return -(g.symbol(g.a[i]) + other)
+        if ops[i] in _SUMS or ops[j] in _SUMS:
+            found = _cancelled_difference(g, i, j)
+            if found is not None:
+                return found
+        if ops[j] == Op.MUL:
+            rest = _rest_of_fraction(g, i, j)
+            if rest is not None:
+                return rest * self
+        if ops[i] == Op.MUL:
+            rest = _rest_of_fraction(g, j, i)
+            if rest is not None:
+                return -(rest * other)
         if (Op.SUB, j, i, -1) in g._known:
             return -g.node(Op.SUB, j, i)
         return g.node(Op.SUB, i, j)
@@ -460,8 +480,14 @@ class Symbol(AbstractScalar):
             return self * g.value(j)
         if ops[i] == Op.CONST:
             return other * g.value(i)
-        if _is_reciprocal(g, j, i) or _is_reciprocal(g, i, j):
+        if (ops[i] == Op.DIV and g.b[i] == j and _is_reciprocal(g, i)) or (
+            ops[j] == Op.DIV and g.b[j] == i and _is_reciprocal(g, j)
+        ):
             return 1.0
+        if ops[i] == Op.MUL or ops[j] == Op.MUL:
+            found = _product_of_fraction(g, i, j)
+            if found is not None:
+                return found
         return g.node(Op.MUL, i, j) if i <= j else g.node(Op.MUL, j, i)
 
     __rmul__ = __mul__
@@ -566,9 +592,73 @@ def _same(x: Symbol | float, y: Symbol | float) -> bool:
     return x is y or (type(x) is not Symbol and type(y) is not Symbol and x == y)
 
 
-def _is_reciprocal(g: Graph, i: int, j: int) -> bool:
-    """Whether node i is 1 / (node j)."""
-    if g.op[i] != Op.DIV or g.b[i] != j:
-        return False
-    numerator = g.a[i]
-    return g.op[numerator] == Op.CONST and g.value(numerator) == 1.0
+def _is_reciprocal(g: Graph, i: int) -> bool:
+    """Whether node i is 1 / x."""
+    return g.op[i] == Op.DIV and g.op[g.a[i]] == Op.CONST and g.value(g.a[i]) == 1.0
+
+
+def _product_of_fraction(g: Graph, i: int, j: int) -> Symbol | float | None:
+    """i * j where one is a fraction a / x: (a / x) x = a, and (a / x) b is (b / x) a if that is there."""
+    for product, b in ((i, j), (j, i)):
+        if g.op[product] != Op.MUL:
+            continue
+        for a, inverse in ((g.a[product], g.b[product]), (g.b[product], g.a[product])):
+            if not _is_reciprocal(g, inverse):
+                continue
+            if g.b[inverse] == b:
+                return g.plain(a)
+            other = g._known.get((Op.MUL, min(b, inverse), max(b, inverse), -1))
+            if other is not None:
+                return g._known.get((Op.MUL, min(a, other.index), max(a, other.index), -1))
+    return None
+
+
+_SUMS = (Op.ADD, Op.SUB)
+
+
+def _cancelled_sum(g: Graph, i: int, j: int) -> Symbol | float | None:
+    """i + j where they have a term with opposite signs: (x - p) + p = x, (x - p) + (p + q) = x + q and their like."""
+    for one, other in ((i, j), (j, i)):
+        if g.op[one] != Op.SUB:
+            continue
+        x, p = g.a[one], g.b[one]
+        if p == other:
+            return g.plain(x)
+        if g.op[other] == Op.ADD and p in (g.a[other], g.b[other]):
+            return g.plain(x) + g.plain(g.a[other] + g.b[other] - p)
+        if g.op[other] == Op.SUB and g.a[other] == p:
+            return g.plain(x) - g.plain(g.b[other])
+    return None
+
+
+def _cancelled_difference(g: Graph, i: int, j: int) -> Symbol | float | None:
+    """i - j where they have a term in common: a - (a + b) = -b, (a + b) - (a + c) = b - c and their like."""
+    if g.op[i] == Op.ADD and j in (g.a[i], g.b[i]):
+        return g.plain(g.a[i] + g.b[i] - j)
+    if g.op[j] == Op.ADD and i in (g.a[j], g.b[j]):
+        return -g.plain(g.a[j] + g.b[j] - i)
+    if g.op[i] == Op.SUB and g.a[i] == j:
+        return -g.plain(g.b[i])
+    if g.op[j] == Op.SUB and g.a[j] == i:
+        return g.plain(g.b[j])
+    if g.op[i] == g.op[j] == Op.ADD:
+        common = {g.a[i], g.b[i]} & {g.a[j], g.b[j]}
+        if common:
+            k = common.pop()
+            return g.plain(g.a[i] + g.b[i] - k) - g.plain(g.a[j] + g.b[j] - k)
+    return None
+
+
+def _rest_of_fraction(g: Graph, a: int, product: int) -> Symbol | float | None:
+    """c / q where `product` is a p / q, and q - p is a number c: then a - a p / q = a c / q."""
+    for x, y in ((g.a[product], g.b[product]), (g.b[product], g.a[product])):
+        if g.op[x] != Op.MUL:
+            continue
+        for p, inverse in ((g.a[x], g.b[x]), (g.b[x], g.a[x])):
+            if not _is_reciprocal(g, inverse):
+                continue
+            p, a_again = (p, y) if y == a else (y, p)  # a (p / q), or (a / q) p
+            c = _cancelled_difference(g, g.b[inverse], p) if a_again == a else None
+            if c is not None and not isinstance(c, Symbol):
+                return c * g.symbol(inverse)
+    return None

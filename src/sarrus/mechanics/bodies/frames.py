@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.model.model import WORLD, Frame
+from sarrus.model.bodies import WORLD, Frame
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage

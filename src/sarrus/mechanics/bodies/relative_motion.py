@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.sweeps import Motion
-from sarrus.model.model import WORLD
+from sarrus.mechanics.bodies.motion import Motion
+from sarrus.model.bodies import WORLD
 from sarrus.model.topology import AbstractTree
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array

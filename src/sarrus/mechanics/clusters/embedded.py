@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.sweeps import joint_kinematics
+from sarrus.mechanics.bodies.motion import joint_kinematics
 from sarrus.mechanics.clusters.motion import ClusterMotion, cluster_motions
 from sarrus.mechanics.constraints.rows import Block, Rows, merged
-from sarrus.model.clusters import ClusterTree
+from sarrus.model.cluster_tree import ClusterTree, cluster_tree_of, spinning_tree_of
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics, Tree
+from sarrus.model.tree import Kinematics, Tree, tree_of
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 
@@ -29,7 +29,7 @@ class Embedded(NamedTuple):
 
     @property
     def tree(self) -> ClusterTree:
-        return self.model.cluster_tree
+        return cluster_tree_of(self.model)
 
     def expand(self, y: Array, bias: bool = False) -> Array:
         """G y, on spanning velocities; with `bias`, + g."""
@@ -98,7 +98,7 @@ def embedded_at(model: Model, q: Array, v: Array | None, yd: Array | None = None
 
     loaded: whether forces may act on any body; else rotors that nothing sees only spin (`Tree.spins`).
     """
-    tree = model.tree if loaded else model.spinning_tree
+    tree = tree_of(model) if loaded else spinning_tree_of(model)
     at_rest = np.zeros(model.nv)
     if yd is not None:
         v = _embedded(model, tree, q, at_rest).expand(yd)
@@ -109,5 +109,5 @@ def _embedded(model: Model, tree: Tree, q: Array, v: Array) -> Embedded:
     joints = joint_kinematics(tree, q, v)
     motions = cluster_motions(model, joints, q, v)
     assert model.embedding is not None
-    nodes = [model.cluster_tree.node_of[cluster.bodies[0]] for cluster in model.embedding.clusters]
+    nodes = [cluster_tree_of(model).node_of[cluster.bodies[0]] for cluster in model.embedding.clusters]
     return Embedded(model, tree, joints, dict(zip(nodes, motions, strict=True)), v)

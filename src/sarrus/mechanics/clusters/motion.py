@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies.frames import spatial_velocities
-from sarrus.mechanics.bodies.sweeps import outward_motion
+from sarrus.mechanics.bodies.motion import outward_motion
 from sarrus.mechanics.clusters.rows import cluster_rows, velocities_of
-from sarrus.model.clusters import Cluster
-from sarrus.model.model import WORLD, Model
-from sarrus.model.tree import Kinematics, Tree
+from sarrus.model.bodies import WORLD
+from sarrus.model.embedding import Cluster
+from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics, Tree, tree_of
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.square import solve_square
@@ -41,7 +42,7 @@ def cluster_motions(model: Model, joints: list[Kinematics], q: Array, v: Array) 
     """Of every cluster of an embedded model."""
     assert model.embedding is not None
     clusters = model.embedding.clusters
-    tree = _detached(model.tree, clusters)
+    tree = _detached(tree_of(model), clusters)
     with stage("clusters"):
         motions = outward_motion(tree, joints, gravity=False)
         moving = spatial_velocities(tree, joints)

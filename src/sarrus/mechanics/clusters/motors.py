@@ -14,8 +14,10 @@ from sarrus.mechanics.bodies.relative_motion import Side, relative
 from sarrus.mechanics.clusters.embedded import Embedded
 from sarrus.mechanics.clusters.rows import AT_REST, rows_on_velocities
 from sarrus.mechanics.constraints.rows import Block, Rows, motion_matrix
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import LoopClosure
-from sarrus.model.model import WORLD, Model
+from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
@@ -74,9 +76,9 @@ def _loop_rate(model: Model, embedded: Embedded, loop: LoopClosure) -> tuple[int
     part = slice(3, 6) if loop.joint in _TURNS else slice(0, 3)
     sides = []
     for frame in (a, b):
-        X = frame_in_node(model.tree, frame)
+        X = frame_in_node(tree_of(model), frame)
         sides.append(Side(frame.body, X.p, X.R, np.zeros(6), AT_REST))
-    x = relative(model.tree, embedded.joints, *sides)
+    x = relative(tree_of(model), embedded.joints, *sides)
     in_a = x.a.axes @ axis
     rows = []
     for sign, frame, direction in ((-1.0, a, in_a), (1.0, b, in_a @ x.R)):
@@ -85,7 +87,7 @@ def _loop_rate(model: Model, embedded: Embedded, loop: LoopClosure) -> tuple[int
         if part.start == 3:
             K = np.concatenate([np.zeros(3), direction])
         else:
-            X = frame_in_node(model.tree, frame)
+            X = frame_in_node(tree_of(model), frame)
             K = (X.R.T @ direction) @ motion_matrix(X)[:3]
         rows.append(Block(frame.body, sign * K[None]))
     clusters = {i: node.cluster for i, node in enumerate(embedded.tree.nodes) if node.cluster is not None}

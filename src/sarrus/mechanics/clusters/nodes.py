@@ -3,7 +3,7 @@
 Constraint-embedding paper, eqs (13) to (20): a cluster's motion subspace S has the rows S_i G_i of its joints, carried
 outward. Only bodies that others see (`ClusterNode.ports`) have a place in the node's acceleration. The others, rotors
 above all, leave what they weigh in three terms, by one inward sweep over the cluster: an inertia of the coordinates
-themselves (A), one that couples them with the parent's acceleration (C), and one that rides on the parent. For a rotor
+themselves (A), one that couples them with the parent's acceleration (E), and one that rides on the parent. For a rotor
 on a fixed axis all three are constants.
 """
 
@@ -14,15 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.node_inertia import NodeInertia
-from sarrus.mechanics.bodies.passage import Passage, passage_of, unit_rows
-from sarrus.mechanics.bodies.sweeps import Motion
+from sarrus.mechanics.bodies.motion import Motion
 from sarrus.mechanics.clusters.embedded import Embedded
 from sarrus.mechanics.clusters.unseen import unseen_bodies
-from sarrus.model.clusters import ClusterNode, ClusterTree
+from sarrus.model.cluster_tree import ClusterNode, ClusterTree
 from sarrus.model.tree import Kinematics, Tree
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.choice import AbstractScalar
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.linear_algebra import symmetric_product
 from sarrus.spatial.rotations import cross
@@ -32,29 +29,34 @@ from sarrus.spatial.sums import add_to
 from sarrus.spatial.transforms import Transform
 
 
-class Assembled(NamedTuple):
-    """A cluster tree at a state."""
+class ClusterJoint(NamedTuple):
+    """A node of a cluster tree at a state; the letters are those of `mechanism.Node`."""
 
-    passages: list[Passage]
-    inertias: list[NodeInertia]
-    forces: list[Array]  # resultants per node
-    tau: list[Array]  # forces of unseen bodies on each node's velocities
+    X: Transform | StackedTransform
+    S: Array
+    A: Array
+    E: Array
+    C: Array
+    bodies: tuple[Inertia, ...]
+    f: Array
+    tau: Array  # (n,) forces of unseen bodies on its velocities
 
 
-def assemble_nodes(embedded: Embedded, bias: list[Motion] | None, forces: list[Array]) -> Assembled:
-    """Passages, inertias and forces of a cluster tree from those of its bodies; `bias`: the bias motion, if any."""
+def assemble_nodes(embedded: Embedded, bias: list[Motion], forces: list[Array]) -> list[ClusterJoint]:
+    """The nodes of a cluster tree from its bodies, their bias motion and the resultant forces on them."""
     clusters, tree, joints = embedded.tree, embedded.bodies, embedded.joints
     riders: dict[int, Inertia] = {}  # by body: what rides on it
     extra: dict[int, Array] = {}  # by body: the force of that
-    passages: list[Passage] = []
-    tau: list[Array] = []
+    found: list[tuple[Transform | StackedTransform, Array, Array, Array, Array, Array]] = []
     with stage("clusters"):
         for number, node in enumerate(clusters.nodes):
             if node.cluster is None:
                 (body,) = node.ports
-                plain = passage_of(tree.nodes[body], joints[body])
-                passages.append(plain._replace(X=_stacked((joints[body].X,), node, clusters)))
-                tau.append(np.zeros(node.m))
+                S, A = joints[body].S, np.diag(tree.nodes[body].armature)
+                X = _stacked((joints[body].X,), node, clusters)
+                found.append(
+                    (X, S, A, np.zeros(S.shape), np.zeros((_parent_size(node, clusters), node.m)), np.zeros(node.m))
+                )
                 continue
             motion = embedded.motions[number]
             steps = {i: joints[i].S @ motion.G[motion.rows_of(tree.nodes[i].v)] for i in node.cluster.bodies}
@@ -63,17 +65,21 @@ def assemble_nodes(embedded: Embedded, bias: list[Motion] | None, forces: list[A
                 add_to(riders, body, inertia)
             for body, force in unseen.forces.items():
                 add_to(extra, body, force)
-            X, S = _ports(node, tree, joints, steps)
+            poses, S = _ports(node, tree, joints, steps)
             armature = np.concatenate([tree.nodes[i].armature for i in node.cluster.bodies])
             A = symmetric_product(motion.G.T * armature, motion.G) + unseen.A
-            passages.append(_passage(X, S, A, unseen.C, node, clusters))
-            tau.append(unseen.tau - motion.G.T @ (armature * motion.g))
-    bodies = [
-        [tree.nodes[b].inertia + riders[b] if b in riders else tree.nodes[b].inertia for b in n.ports]
-        for n in clusters.nodes
-    ]
-    total = [[forces[b] + extra[b] if b in extra else forces[b] for b in n.ports] for n in clusters.nodes]
-    return Assembled(passages, [NodeInertia(tuple(x)) for x in bodies], [np.concatenate(f) for f in total], tau)
+            on_first = by_column(partial(_onto, poses[0]), unseen.C)
+            E = np.concatenate([on_first, np.zeros((len(S) - 6, node.m))])
+            tau = unseen.tau - motion.G.T @ (armature * motion.g)
+            C = np.zeros((_parent_size(node, clusters), node.m), dtype=unseen.C.dtype)
+            C[6 * node.at : 6 * node.at + 6] = unseen.C
+            found.append((_stacked(poses, node, clusters), S, A, E, C, tau))
+    nodes = []
+    for node, (X, S, A, E, C, tau) in zip(clusters.nodes, found, strict=True):
+        bodies = tuple(tree.nodes[b].inertia + riders[b] if b in riders else tree.nodes[b].inertia for b in node.ports)
+        f = np.concatenate([forces[b] + extra[b] if b in extra else forces[b] for b in node.ports])
+        nodes.append(ClusterJoint(X, S, A, E, C, bodies, f, tau))
+    return nodes
 
 
 def _ports(
@@ -99,28 +105,15 @@ def _ports(
     return tuple(X[i] for i in node.ports), np.concatenate([S[i] for i in node.ports])
 
 
-def _passage(X: tuple[Transform, ...], S: Array, A: Array, C: Array, node: ClusterNode, tree: ClusterTree) -> Passage:
-    stacked = _stacked(X, node, tree)
-    if isinstance(stacked, Transform):
-        E = by_column(partial(_onto, stacked), C)
-        if all(not isinstance(x, AbstractScalar) for x in E.flat) and len(X) == 1 and len(S.T) == 1:
-            return Passage(stacked, S, A, _along(S, E), None, E.astype(float))
-    of = 1 if node.parent < 0 else len(tree.nodes[node.parent].ports)
-    placed = C if of == 1 else np.concatenate([C if k == node.at else np.zeros(C.shape) for k in range(of)])
-    return Passage(stacked, S, A, (), placed)
-
-
-def _along(S: Array, E: Array) -> tuple[int, ...]:
-    """The unit rows of S, if the coupling E lies in them too."""
-    rows = unit_rows(S)
-    return rows if not np.delete(E, rows, axis=0).any() else ()
-
-
 def _onto(X: Transform, f: Array) -> Array:
     """A force on the parent as one on the node: X^-T f."""
     return np.concatenate([X.rotate_T(f[:3]), X.rotate_T(f[3:] - cross(X.p, f[:3]))])
 
 
 def _stacked(X: tuple[Transform, ...], node: ClusterNode, tree: ClusterTree) -> Transform | StackedTransform:
-    of = 1 if node.parent < 0 else len(tree.nodes[node.parent].ports)
+    of = _parent_size(node, tree) // 6
     return X[0] if len(X) == of == 1 else StackedTransform(X, node.at, of)
+
+
+def _parent_size(node: ClusterNode, tree: ClusterTree) -> int:
+    return 6 if node.parent < 0 else tree.nodes[node.parent].size

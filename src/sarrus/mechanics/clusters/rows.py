@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.mechanics.bodies.frames import frame_in_node
+from sarrus.mechanics.bodies.motion import Motion, joint_kinematics
 from sarrus.mechanics.bodies.relative_motion import Relative, Side, relative
-from sarrus.mechanics.bodies.sweeps import Motion, joint_kinematics
 from sarrus.mechanics.constraints.closure_rows import closure_rows
 from sarrus.mechanics.constraints.coupling_rows import distance_rows, relation
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.model.clusters import Cluster
 from sarrus.model.constraints import Coupling, Distance, LoopClosure
+from sarrus.model.embedding import Cluster
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics
+from sarrus.model.tree import Kinematics, tree_of
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.stacked import rows_T
 
@@ -23,7 +23,7 @@ AT_REST = Motion(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)))
 def rows_of_cluster(model: Model, cluster: Cluster, q: Array) -> Array:
     """K of a cluster at rest, before its coordinates are chosen."""
     rest = np.zeros(model.nv)
-    joints = joint_kinematics(model.tree, q, rest)
+    joints = joint_kinematics(tree_of(model), q, rest)
     still = [AT_REST] * model.nb, [np.zeros(6)] * model.nb
     return cluster_rows(model, cluster, joints, *still, q, rest)[0]
 
@@ -79,11 +79,11 @@ def _between(
     sides = []
     for name in (constraint.frame_a, constraint.frame_b):
         frame = model.frame(name)
-        X = frame_in_node(model.tree, frame)
+        X = frame_in_node(tree_of(model), frame)
         rests = frame.body not in cluster.bodies  # on the output body
         velocity, motion = (np.zeros(6), AT_REST) if rests else (moving[frame.body], motions[frame.body])
         sides.append(Side(frame.body, X.p, X.R, velocity, motion))
-    return relative(model.tree, joints, *sides)
+    return relative(tree_of(model), joints, *sides)
 
 
 def rows_on_velocities(model: Model, cluster: Cluster, joints: list[Kinematics], rows: Rows) -> Array:
@@ -95,7 +95,7 @@ def rows_on_velocities(model: Model, cluster: Cluster, joints: list[Kinematics],
     for i in reversed(cluster.bodies):
         if i not in pending:
             continue
-        node, mine = model.tree.nodes[i], pending.pop(i)
+        node, mine = tree_of(model).nodes[i], pending.pop(i)
         K[:, [column[v] for v in range(node.v.start, node.v.stop)]] = mine @ joints[i].S
         if node.parent in cluster.bodies:
             carried = rows_T(joints[i].X, mine)

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.sweeps import Motion
+from sarrus.mechanics.bodies.motion import Motion
 from sarrus.mechanics.clusters.embedded import Embedded
 from sarrus.mechanics.clusters.motion import ClusterMotion
-from sarrus.model.clusters import ClusterNode
-from sarrus.model.model import WORLD
+from sarrus.model.bodies import WORLD
+from sarrus.model.cluster_tree import ClusterNode
 from sarrus.model.tree import Node
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.inertia import Inertia
@@ -40,7 +40,7 @@ def unseen_bodies(
     embedded: Embedded,
     motion: ClusterMotion,
     steps: dict[int, Array],
-    bias: list[Motion] | None,
+    bias: list[Motion],
     forces: list[Array],
 ) -> Unseen:
     """One inward sweep. At body i, with a its acceleration and s ydd that of its joint, the unseen bodies from there on
@@ -58,7 +58,7 @@ def unseen_bodies(
     for i in reversed(node.cluster.bodies):
         X, s, parent = joints[i].X, steps[i], tree.nodes[i].parent
         if i in tree.spins:
-            carrier = None if bias is None or parent == WORLD else bias[parent]
+            carrier = None if not bias or parent == WORLD else bias[parent]
             row = motion.rows_of(tree.nodes[i].v)[0]
             spin = _spinning(tree.nodes[i], tree.spins[i], carrier, motion.G[row], motion.g[row], embedded.v)
             A, tau = A + spin.A, tau + spin.tau

@@ -6,16 +6,17 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities
+from sarrus.mechanics.bodies.motion import Motion
 from sarrus.mechanics.bodies.relative_motion import Relative, Side, relative
-from sarrus.mechanics.bodies.sweeps import Motion
 from sarrus.mechanics.constraints.center_of_mass_rows import center_of_mass_rows
 from sarrus.mechanics.constraints.closure_rows import closure_rows
 from sarrus.mechanics.constraints.coupling_rows import coupling_rows, distance_rows
 from sarrus.mechanics.constraints.link_rows import constraint_rows
 from sarrus.mechanics.constraints.rows import Rows
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LoopClosure
-from sarrus.model.model import WORLD, Model
-from sarrus.model.tree import Kinematics
+from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics, tree_of
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage
 
@@ -33,7 +34,7 @@ def all_rows(
         )
     )
     with stage("constraint rows"):
-        velocities = spatial_velocities(model.tree, joints)
+        velocities = spatial_velocities(tree_of(model), joints)
         rows = []
         for constraint in model.active_constraints:
             if isinstance(constraint, LinkConstraint):
@@ -79,14 +80,14 @@ def between(
         raise UnsupportedError(
             f"constraint {constraint.name!r}: both of its frames are on the world, which does not move"
         )
-    return relative(model.tree, joints, a, b)
+    return relative(tree_of(model), joints, a, b)
 
 
 def _side(model: Model, name: str, motions: list[Motion], velocities: list[Array]) -> Side:
     frame = model.frame(name)
-    X = frame_in_node(model.tree, frame)
+    X = frame_in_node(tree_of(model), frame)
     if frame.body == WORLD:
         # The world accelerates against gravity, as everything does in the bias motion.
-        still = Motion(np.zeros(3), np.zeros(3), -model.tree.gravity, np.zeros((3, 3)))
+        still = Motion(np.zeros(3), np.zeros(3), -tree_of(model).gravity, np.zeros((3, 3)))
         return Side(WORLD, X.p, X.R, np.zeros(6), still)
     return Side(frame.body, X.p, X.R, velocities[frame.body], motions[frame.body])

@@ -15,11 +15,11 @@ import numpy as np
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.center import center
 from sarrus.mechanics.bodies.frames import world_poses
-from sarrus.mechanics.bodies.sweeps import Motion
+from sarrus.mechanics.bodies.motion import Motion
 from sarrus.mechanics.constraints.rows import Block, Rows
 from sarrus.model.constraints import CenterOfMass
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics, Tree
+from sarrus.model.tree import Kinematics, Tree, tree_of
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.rotations import cross, skew
 from sarrus.spatial.stages import stage
@@ -36,7 +36,7 @@ class Center(NamedTuple):
 
 def center_along(constraint: CenterOfMass, model: Model, joints: list[Kinematics]) -> Center:
     """Where the centre of mass is, and how joints move it."""
-    tree, axes = model.tree, constraint.numbers
+    tree, axes = tree_of(model), constraint.numbers
     if not tree.nodes:
         raise UnsupportedError(f"constraint {constraint.name!r}: model {model.name!r} has no bodies that could move")
     poses = world_poses(tree, joints)
@@ -61,7 +61,7 @@ def center_error(
     x = center_along(constraint, model, joints)
     J = np.zeros((constraint.size, model.nv), dtype=np.result_type(dtype, *(E for _, E in x.on_joints)))
     for i, E in x.on_joints:
-        J[:, model.tree.nodes[i].v] = E
+        J[:, tree_of(model).nodes[i].v] = E
     return x.error, J
 
 
@@ -69,7 +69,7 @@ def center_of_mass_rows(
     constraint: CenterOfMass, model: Model, joints: list[Kinematics], motions: list[Motion], v: Array, desired: Array
 ) -> Rows:
     """The rows on all bodies, with Baumgarte's feedback in k."""
-    tree, share = model.tree, 1.0 / model.mass
+    tree, share = tree_of(model), 1.0 / model.mass
     x = center_along(constraint, model, joints)
     with stage("center of mass"):
         # In the bias motion the base accelerates against gravity, and with it all that is not on the ground.

@@ -26,8 +26,8 @@ from sarrus.mechanics.constraints.conditions import (
     screw,
 )
 from sarrus.mechanics.constraints.rows import Block, Rows, merged
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import LoopClosure
-from sarrus.model.model import WORLD
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import skew
 

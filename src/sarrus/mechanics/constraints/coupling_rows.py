@@ -10,9 +10,10 @@ from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.relative_motion import Relative
 from sarrus.mechanics.constraints.conditions import Condition
 from sarrus.mechanics.constraints.rows import Block, Rows, merged
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Coupling, Distance
-from sarrus.model.model import WORLD, Model
-from sarrus.model.tree import Kinematics
+from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics, tree_of
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.rotations import skew
@@ -57,7 +58,7 @@ def coupling_rows(coupling: Coupling, model: Model, joints: list[Kinematics], q:
         X, S, _, _ = joints[i]
         row = speed * (S[:, 0] * (1.0 / (S[:, 0] @ S[:, 0])))
         blocks[i] = blocks[i] + row if i in blocks else row
-        parent = model.tree.nodes[i].parent
+        parent = tree_of(model).nodes[i].parent
         if parent != WORLD:
             carried = -X.apply_T(row)
             blocks[parent] = blocks[parent] + carried if parent in blocks else carried

@@ -10,11 +10,12 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
-from sarrus.mechanics.bodies.sweeps import Motion
+from sarrus.mechanics.bodies.motion import Motion
 from sarrus.mechanics.constraints.rows import Block, Rows, motion_matrix
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Contact, LinkConstraint, LinkRows
-from sarrus.model.model import WORLD, Model
-from sarrus.model.tree import Kinematics, Tree
+from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics, Tree, tree_of
 from sarrus.spatial.arrays import Array, is_numeric
 from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
@@ -45,7 +46,7 @@ def row_matrices(model: Model, method: str) -> list[tuple[int, Array]]:
 
 def _matrix(model: Model, constraint: LinkConstraint) -> tuple[int, Array]:
     frame = model.frame(constraint.frame)
-    A = motion_matrix(frame_in_node(model.tree, frame))
+    A = motion_matrix(frame_in_node(tree_of(model), frame))
     return frame.body, constraint.K @ A if isinstance(constraint, LinkRows) else A[: constraint.size]
 
 
@@ -63,7 +64,7 @@ def constraint_rows(
     constraints = link_constraints(model, method) if constraints is None else constraints
     if not constraints:
         return []
-    tree = model.tree
+    tree = tree_of(model)
     with stage("constraint rows"):
         velocities = spatial_velocities(tree, joints)
         gravity = _gravity_in_nodes(tree, joints)

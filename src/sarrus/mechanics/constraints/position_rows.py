@@ -8,18 +8,19 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
+from sarrus.mechanics.bodies.motion import Motion, outward_motion
 from sarrus.mechanics.bodies.relative_motion import path_to_root
-from sarrus.mechanics.bodies.sweeps import Motion, outward_motion
 from sarrus.mechanics.constraints.all_rows import between
 from sarrus.mechanics.constraints.center_of_mass_rows import center_error
 from sarrus.mechanics.constraints.closure_rows import VECTORS
 from sarrus.mechanics.constraints.coupling_rows import distance_condition, relation
 from sarrus.mechanics.constraints.gap import Measure
-from sarrus.mechanics.constraints.loop_jacobian import COINCIDENT
 from sarrus.mechanics.constraints.rows import motion_matrix, turned
+from sarrus.mechanics.solvers.loop_jacobian import COINCIDENT
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LinkRows, LoopClosure
-from sarrus.model.model import WORLD, Model
-from sarrus.model.tree import Kinematics
+from sarrus.model.model import Model
+from sarrus.model.tree import Kinematics, tree_of
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.stages import stage
 
@@ -28,7 +29,7 @@ def position_rows(
     model: Model, joints: list[Kinematics], q: Array, v: Array | None, measure: Measure
 ) -> tuple[Array, Array]:
     """Position errors (m,) and the Jacobian (m, nv) of all active constraints, embedded ones among them."""
-    tree, speed = model.tree, np.zeros(model.nv) if v is None else v
+    tree, speed = tree_of(model), np.zeros(model.nv) if v is None else v
     at = _State(
         joints, world_poses(tree, joints), outward_motion(tree, joints), spatial_velocities(tree, joints), q.dtype
     )
@@ -62,7 +63,7 @@ def _part(
 
 def _of_link(constraint: LinkConstraint, model: Model, at: _State, measure: Measure) -> tuple[Array, Array]:
     frame = model.frame(constraint.frame)
-    X = frame_in_node(model.tree, frame)
+    X = frame_in_node(tree_of(model), frame)
     A = motion_matrix(X)
     K = constraint.K @ A if isinstance(constraint, LinkRows) else A[: constraint.size]
     if frame.body == WORLD:
@@ -92,8 +93,8 @@ def _of_pair(constraint: LoopClosure | Distance, model: Model, at: _State, measu
 
 def _jacobian(model: Model, at: _State, blocks: list[tuple[int, Array]], as_one: bool = False) -> Array:
     """Rows on nodes as rows on joint velocities. What moves all nodes alike, a common ancestor, moves no loop."""
-    nodes = model.tree.nodes
-    paths = [path_to_root(model.tree, node) for node, _ in blocks]
+    nodes = tree_of(model).nodes
+    paths = [path_to_root(tree_of(model), node) for node, _ in blocks]
     common = set(paths[0]).intersection(*paths[1:]) if len(paths) > 1 and not as_one else set()
     J = np.zeros((len(blocks[0][1]), model.nv), dtype=np.result_type(at.dtype, *(K for _, K in blocks)))
     with stage("jacobian"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ class Rows(NamedTuple):
     vectors: tuple[int, ...] = ()  # where the rows that are in these axes begin, three each
     relation: tuple[tuple[int, Array], ...] = ()  # the same rows on the joints' own accelerations: (node, (m, n)), ...
     lengths: Array | None = None  # (m,) of the declared rows
+    span: slice = slice(0)  # where they lie among the rows of all constraints
     against_world: bool = False  # rows on several nodes that measure from the world: their root is not among the nodes
 
     @property
@@ -48,7 +50,7 @@ class Rows(NamedTuple):
         (block,) = self.blocks
         return block.K
 
-    def residual(self, a: dict[int, Array] | list[Array]) -> Array:
+    def residual(self, a: dict[int, Array] | Sequence[Array]) -> Array:
         """K a - k, in the basis of the rows."""
         return sum((block.K @ a[block.node] for block in self.blocks), -self.k)
 
@@ -56,10 +58,11 @@ class Rows(NamedTuple):
         """A link's constraint with rows in the declared basis."""
         if self.lengths is not None:
             K = (self.K.T * self.lengths).T
-            return Rows((Block(self.node, K),), self.lengths * self.k, self.R)
+            return Rows((Block(self.node, K),), self.lengths * self.k, self.R, span=self.span)
         if self.frame is None:
             return self
-        return Rows((Block(self.node, motion_matrix(self.frame) @ self.K),), self.frame.apply(self.k), self.R)
+        K = motion_matrix(self.frame) @ self.K
+        return Rows((Block(self.node, K),), self.frame.apply(self.k), self.R, span=self.span)
 
     def declared_force(self, f: Array) -> Array:
         if self.lengths is not None:
@@ -103,7 +106,3 @@ def merged(blocks: list[Block]) -> tuple[Block, ...]:
 def motion_matrix(X: Transform) -> Array:
     """The 6x6 matrix of X.apply."""
     return np.stack([X.apply(e) for e in np.eye(6)], axis=1)
-
-
-def matrices_of(rows: list[Rows]) -> list[tuple[int, Array]]:
-    return [(r.node, r.K) for r in rows]

@@ -1,114 +1,189 @@
-"""Eliminating links of a mechanism with loops, from the leaves inwards (LCABA paper, section IV).
+"""Eliminating links of a mechanism with loops, from the leaves inwards: LCABA's Algorithms 1 and 2.
 
-The couplings between links that are not parent and child are in `link_form.py`. D is used by halves, L^-1 U^T and not
-D^-1 U^T: of a joint with several freedoms penalties stiffen some only, and the full solve would lose digits of the
-others. What is factored (H, G, W) is separate from what is solved (f, l), which the iterations repeat.
+D is used by halves, L^-1 U^T and not D^-1 U^T: of a joint with several freedoms penalties stiffen some only, and the
+full solve would lose digits of the others. What is factored (H and the couplings) is separate from what is solved
+(f, l), which the iterations repeat.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
-from sarrus.mechanics.bodies.passage import Passage
+import numpy as np
+
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.solvers.link_form import Form
-from sarrus.mechanics.solvers.merged_ports import merge_ports
-from sarrus.mechanics.solvers.ports import Port, Share
-from sarrus.model.topology import AbstractNode, AbstractTree
-from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, symmetric_product
+from sarrus.mechanics.mechanism import Mechanism, Node
+from sarrus.mechanics.solvers.couplings import Couplings, Image
+from sarrus.mechanics.solvers.penalty import weighted_gram
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import (
+    Ldl,
+    ldl,
+    ldl_backward,
+    ldl_forward,
+    minus_product,
+    subtract_product,
+    symmetric_product,
+)
+from sarrus.spatial.orthogonal import is_structurally_zero
+from sarrus.spatial.rotations import skew
+from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
 from sarrus.spatial.sums import add_to
+from sarrus.spatial.transforms import Transform
 
 
-class Eliminated(NamedTuple):
+class EliminatedLink(NamedTuple):
     """A node whose joint was eliminated."""
 
-    node: AbstractNode
-    passage: Passage
-    D: Ldl  # S^T H S + armature + penalties of the joint's own coordinate = Lt diag(1 / d_inv) Lt^T
-    Y: Array  # (n, 6) Lt^-1 U^T, felt
-    ports: list[int]  # those on it
-    coupled: list[tuple[int, Array]]  # (port c, (n, m) Lt^-1 (G_c S)^T)
-    kept: Scalar | None  # `Passage.kept`
+    node: Node
+    D: Ldl  # S^T H S + A + penalties of the joint's own coordinate = Lt diag(1 / d_inv) Lt^T
+    dY: Array  # (n, s) diag(d_inv) Lt^-1 U^T
+    images: list[int]  # those of it
+    seen: list[tuple[int, Array]]  # images of others that it was coupled with: (d, (n, m) Lt^-1 (H_di S)^T)
 
 
 class Elimination(NamedTuple):
-    order: list[int]
-    nodes: dict[int, Eliminated]
-    ports: list[Port]
-    shares: list[list[Share]]  # per constraint
+    links: dict[int, EliminatedLink]
+    images: list[Image]
+    shares: list[list[int]]  # per constraint: the images that its rows are the sum of
 
     @property
-    def pivots(self) -> dict[int, Array]:
-        """The inverse pivots of every joint's D, by node."""
-        return {i: node.D.d_inv for i, node in self.nodes.items()}
+    def pivots(self) -> list[Array]:
+        """The inverse pivots of every joint's D."""
+        return [self.links[i].D.d_inv for i in range(len(self.links))]
 
 
-def eliminate(
-    tree: AbstractTree,
-    passages: list[Passage],
-    inertias: list[Array],
-    rows: list[Rows],
-    mu: list[Array],
-    order: list[int],
-) -> Elimination:
-    """All links, in that order: H, G and W, that is Algorithm 1 without its forces."""
-    form = Form(inertias, order)
+def eliminate_links(at: Mechanism, rows: list[Rows], mu: list[Array], order: list[int]) -> Elimination:
+    """All links, in that order: H and its couplings, that is Algorithm 1 without its forces."""
+    H = Couplings(at.nodes)
     with stage("constraints"):
-        shares = [form.rows(r, m) for r, m in zip(rows, mu, strict=True)]
-    nodes: dict[int, Eliminated] = {}
+        shares = [_add_rows(H, r, m) for r, m in zip(rows, mu, strict=True)]
+    rank = {i: position for position, i in enumerate(order)}
+    links: dict[int, EliminatedLink] = {}
     for i in order:
-        node, p = tree.nodes[i], passages[i]
+        node, S = at.nodes[i], at.nodes[i].S
         with stage("coupling"):
-            form.fold_ports(i)
-            merge_ports(form, i)
+            own, seen = H.take(i)
         with stage("inward"):
-            U, B = form.H[i] @ p.S, p.S.T @ (form.H[i] @ p.S) + p.A
-            A = p.A
-            if i in form.C:
-                B = B + (p.S.T @ form.C[i] + form.C[i].T @ p.S)
-                U = U + form.C[i]
-            if i in form.B:
-                A, B = A + form.B[i], B + form.B[i]
-            D = ldl(B)
-            Y = ldl_forward(D, p.coupling(U).T)
-            dY = (Y.T * D.d_inv).T
-            kept = None if i in form.C else p.kept(D, A, form.H[i])
+            HS = own.H @ S
+            D = ldl(S.T @ HS + node.A + (S.T @ own.C + own.C.T @ S) + own.B)
+            Y = ldl_forward(D, (HS + own.C + node.E).T)
+            dY = D.divide(Y)
             if node.parent >= 0:
-                Ha = p.beyond_inertia(form.H[i], Y.T, dY.T, kept)
-                form.H[node.parent] = form.H[node.parent] + p.congruence(Ha)  # eq. (30a)
+                Ha = subtract_product(own.H, dY.T, Y.T)
+                H.H[node.parent] = H.H[node.parent] + node.X.congruence(Ha)  # eq. (30a)
         with stage("coupling"):
-            coupled = _uncouple(form, i, node, p, D, dY, kept)
-        nodes[i] = Eliminated(node, p, D, Y, [], coupled, kept)
-    for c, port in enumerate(form.ports):
-        nodes[port.node].ports.append(c)
-    return Elimination(order, nodes, form.ports, shares)
+            YH = {d: ldl_forward(D, (H_di @ S).T) for d, H_di in seen.items()}  # (n, m)
+            if node.parent >= 0:
+                for d, H_di in seen.items():
+                    left = minus_product(H_di.G, YH[d].T, dY)  # H_di P^T
+                    before = rank[H.images[d].node] < rank[node.parent]
+                    H.couple(d, *_on_parent(H, node, left, before))  # eq. (30c)
+            for d, other in combinations(seen, 2):
+                H.couple(d, other, -(D.divide(YH[d]).T @ YH[other]))  # eq. (30d)
+            for d, YH_d in YH.items():
+                H.couple(d, d, -symmetric_product(YH_d.T, D.divide(YH_d)))
+        links[i] = EliminatedLink(node, D, dY, [], list(YH.items()))
+    for c, image in enumerate(H.images):
+        links[image.node].images.append(c)
+    return Elimination(links, H.images, shares)
 
 
-def _uncouple(
-    form: Form, i: int, node: AbstractNode, p: Passage, D: Ldl, dY: Array, kept: Scalar | None
-) -> list[tuple[int, Array]]:
-    """Couplings of a node that is eliminated go on to its parent and to each other."""
-    found = []
-    point = p.felt_point(kept)
-    for c in range(len(form.ports)):
-        if c not in form.G or (i not in form.G[c] and i not in form.g[c]):
+def _add_rows(H: Couplings, r: Rows, mu: Array) -> list[int]:
+    """Penalties on the rows of a constraint: eq. (25), multi-link rows included (36); rows on one link only touch that
+    (35).
+    """
+    if r.relation:
+        shares = [H.add_image(i, None, s) for i, s in r.relation]
+        for c in shares:
+            H.couple(c, c, np.diag(mu))
+    else:
+        shares = [H.add_image(b.node, b.K, None) for b in r.blocks]
+        for b in r.blocks:
+            H.H[b.node] = H.H[b.node] + weighted_gram(b, mu)
+    for c, d in combinations(shares, 2):
+        H.couple(c, d, np.diag(mu))
+    return shares
+
+
+def _on_parent(H: Couplings, node: Node, left: Array, before: bool) -> tuple[int, Array]:
+    """The image of the parent that rows `left` on a node see, and how: (d, M).
+
+    Beyond a ball joint that is the acceleration of a point; worth it if the one who sees it is eliminated before.
+    """
+    carried = rows_T(node.X, left)
+    sees_a_point = all(is_structurally_zero(x) for x in left[:, 3:].flat)
+    if before and sees_a_point and isinstance(node.X, Transform):
+        point = np.hstack([np.eye(3), -skew(node.X.point(np.zeros(3)))])
+        return H.image(node.parent, point), carried[:, :3]
+    return H.whole(node.parent), carried
+
+
+class Loads(NamedTuple):
+    """Right-hand sides: forces on nodes, on joints and on images."""
+
+    f: dict[int, Array]
+    u: dict[int, Array]
+    l: dict[int, Array]
+
+
+def row_loads(e: Elimination, w: Sequence[Array]) -> dict[int, Array]:
+    """Forces w along the rows, on images: K^T w."""
+    l: dict[int, Array] = {}
+    for shares, x in zip(e.shares, w, strict=True):
+        for c in shares:
+            add_to(l, c, x)
+    return l
+
+
+def inward(e: Elimination, nodes: Sequence[int], loads: Loads) -> dict[int, Array]:
+    """Lt^-1 u of those nodes, scaled: Algorithm 1, lines 11 to 23, for forces only; Algorithm 2, lines 1 to 6."""
+    f, u, l = dict(loads.f), dict(loads.u), dict(loads.l)
+    z: dict[int, Array] = {}
+    for i in nodes:
+        node, D, dY, images, seen = e.links[i]
+        for c in (c for c in images if c in l):
+            add_to(f, i, e.images[c].E.T @ l[c])
+            add_to(u, i, e.images[c].e.T @ l[c])
+        if i in f:
+            add_to(u, i, node.S.T @ f[i])
+        if i not in u:
             continue
-        G, direct = form.G[c].pop(i, None), form.g[c].pop(i, None)
-        terms = [M for M in (None if G is None else G @ p.S, direct) if M is not None]
-        GS = sum(terms[1:], terms[0])  # (m, n)
-        YG = ldl_forward(D, GS.T)  # (n, m)
+        x = ldl_forward(D, u[i])
+        z[i] = D.d_inv * x
+        for d, YH in seen:
+            add_to(l, d, -(YH.T @ z[i]))  # eq. (30e)
         if node.parent >= 0:
-            left = p.apply_T(p.beyond(G, YG.T @ dY, direct, kept))  # G P^T X
-            if point is not None and form.is_before(form.ports[c].node, node.parent):
-                form.couple(c, form.port_on(node.parent, point), left[:, :3])
-            else:
-                add_to(form.G[c], node.parent, left)  # eq. (30c)
-        found.append((c, YG))
-    for x, (c, YG) in enumerate(found):
-        dYG = (YG.T * D.d_inv).T
-        form.couple(c, c, -symmetric_product(YG.T, dYG))  # eq. (30d)
-        for d, other in found[x + 1 :]:
-            form.couple(c, d, -(dYG.T @ other))
-    return found
+            fa = f[i] - dY.T @ x if i in f else -(dY.T @ x)
+            add_to(f, node.parent, node.X.apply_T(fa))  # eq. (30b)
+    return z
+
+
+def outward(
+    e: Elimination, nodes: Sequence[int], z: dict[int, Array], a: dict[int, Array], y: dict[int, Array]
+) -> dict[int, Array]:
+    """Joint accelerations of those nodes, last first, eq. (29); fills in the accelerations of nodes and images."""
+    qdd: dict[int, Array] = {}
+    for i in reversed(nodes):
+        node, D, dY, images, seen = e.links[i]
+        own = z.get(i, np.zeros(len(dY)))
+        for d, YH in seen:
+            own = own - D.d_inv * (YH @ y[d])
+        if node.parent >= 0:
+            a_parent = node.X.apply(a[node.parent])
+            qdd[i] = ldl_backward(D, own - dY @ a_parent)
+            a[i] = a_parent + node.S @ qdd[i]
+        else:
+            qdd[i] = ldl_backward(D, own)
+            a[i] = node.S @ qdd[i]
+        for c in images:
+            y[c] = e.images[c] @ (a[i], qdd[i])
+    return qdd
+
+
+def row_accelerations(e: Elimination, y: dict[int, Array]) -> list[Array]:
+    """K a of every constraint."""
+    return [sum((y[c] for c in shares[1:]), y[shares[0]]) for shares in e.shares]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.propagators import Propagator
+from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.constraints.rows import Block, Rows, turned
-from sarrus.mechanics.problem import Problem, pose_problem
+from sarrus.mechanics.mechanism import Mechanism, mechanism
+from sarrus.mechanics.solvers.propagators import Propagator
 from sarrus.model.constraints import LinkConstraint
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_congruence
+from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
 
 
@@ -19,11 +21,10 @@ def has_loops(model: Model) -> bool:
     return not all(isinstance(c, LinkConstraint) for c in model.active_constraints)
 
 
-def rows_at_rest(model: Model, q: Array, method: str) -> Problem:
+def rows_at_rest(model: Model, q: Array, method: str) -> tuple[Mechanism, list[Rows]]:
     """The mechanism and the rows of every constraint, in the declared basis; their k is of no use."""
-    rest = np.zeros(model.nv)
-    problem = pose_problem(model, q, rest, rest, np.zeros(model.n_input_rows), None, method, loops=True)
-    return problem._replace(rows=[_declared(r) for r in problem.rows])
+    at = mechanism(model, q, tau=np.zeros(model.nv))
+    return at, [_declared(r) for r in rows_of(at, np.zeros(model.n_input_rows), method, loops=True)]
 
 
 def _declared(r: Rows) -> Rows:
@@ -54,15 +55,15 @@ def carry_rows(parts: list[Propagator], rows: list[Rows], dtype: np.dtype) -> Ar
             part, N = parts[i], sorted({*K[i], *E[i]})
             if not N:
                 continue
-            own = np.stack([E[i].get(x, np.zeros(part.node.m)) for x in N])
+            own = np.stack([E[i].get(x, np.zeros(part.S.shape[1])) for x in N])
             K_i = np.stack([K[i].get(x, np.zeros(len(part.S))) for x in N])
             KS = K_i @ part.S + own
             with stage("delassus"):
                 block = np.ix_(N, N)
                 L[block] = L[block] + ldl_congruence(part.D, KS.T)
             if part.node.parent >= 0:
-                carried = part.passage.beyond(K_i, KS @ part.UD.T, own, part.kept)
-                _add(K[part.node.parent], dict(zip(N, part.passage.apply_T(carried), strict=True)))
+                carried = rows_T(part.node.X, K_i - KS @ part.UD.T)
+                _add(K[part.node.parent], dict(zip(N, carried, strict=True)))
     return L
 
 

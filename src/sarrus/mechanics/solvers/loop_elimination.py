@@ -18,24 +18,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.passage import Passage, eliminate_inertia
 from sarrus.mechanics.bodies.relative_motion import path_to_root
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.model.model import WORLD
-from sarrus.model.topology import AbstractNode, AbstractTree
-from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve, symmetric_product
+from sarrus.mechanics.mechanism import Mechanism, Node, eliminate
+from sarrus.model.bodies import WORLD
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import (
+    Ldl,
+    ldl,
+    ldl_forward,
+    ldl_solve,
+    minus_product,
+    subtract_product,
+    symmetric_product,
+)
+from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
 
 
 class Joint(NamedTuple):
     """A node whose joint was eliminated."""
 
-    node: AbstractNode
-    passage: Passage
+    node: Node
     D: Ldl
-    UD: Array  # (6, n) U D^-1, felt
-    kept: Scalar | None  # `Passage.kept`
+    UD: Array  # (s, n) U D^-1
     N: list[int]  # rows that go on to the parent
     KSD: Array  # (|N|, n) K S D^-1
 
@@ -57,69 +63,62 @@ class Elimination(NamedTuple):
     outer: list[int]
 
     @property
-    def pivots(self) -> dict[int, Array]:
-        """The inverse pivots of every joint's D, by node."""
-        return {i: joint.D.d_inv for i, joint in enumerate(self.joints)}
+    def pivots(self) -> list[Array]:
+        """The inverse pivots of every joint's D."""
+        return [joint.D.d_inv for joint in self.joints]
 
 
-def eliminate(
-    tree: AbstractTree,
-    passages: list[Passage],
-    inertias: list[Array],
-    rows: list[Rows],
-    spans: list[slice],
-    roots: list[int],
-    damping: Array,
-    factorize: Callable[[Array, list[int]], Ldl],
+def eliminate_loops(
+    at: Mechanism, rows: list[Rows], roots: list[int], damping: Array, factorize: Callable[[Array, list[int]], Ldl]
 ) -> Elimination:
     """H, K and L from the leaves to the world.
 
-    roots    per constraint, where its multipliers are eliminated (`loop_roots.py`)
-    damping  (m,) L's initial diagonal: 1 / mu
+    roots      per constraint, where its multipliers are eliminated (`loop_roots.py`)
+    damping    (m,) L's initial diagonal: 1 / mu
     factorize  L_RR of the rows with these numbers
     """
-    m, n = len(damping), len(tree.nodes)
-    H = list(inertias)
-    K: list[dict[int, Array]] = [{} for _ in tree.nodes]  # row: (6,)
-    E: list[dict[int, Array]] = [{} for _ in tree.nodes]  # row: (n,), on the joint's own acceleration
+    nodes, m = at.nodes, len(damping)
+    H = [node.H for node in nodes]
+    K: list[dict[int, Array]] = [{} for _ in nodes]  # row: (s,)
+    E: list[dict[int, Array]] = [{} for _ in nodes]  # row: (n,), on the joint's own acceleration
     L = np.zeros((m, m), dtype=np.result_type(damping, *(r.k for r in rows)))
     ends: dict[int, list[int]] = {}
-    for r, span, root in zip(rows, spans, roots, strict=True):
-        numbers = range(span.start, span.stop)
+    for r, root in zip(rows, roots, strict=True):
+        numbers = range(r.span.start, r.span.stop)
         ends.setdefault(root, []).extend(numbers)
         for target, i, block in [(E, i, e) for i, e in r.relation] or [(K, b.node, b.K) for b in r.blocks]:
             _add(target[i], zip(numbers, block, strict=True))  # eq. (42a)
     L[range(m), range(m)] = damping  # eq. (42b)
-    parts: list[Joint] = [None] * n  # type: ignore[list-item]
+    joints: list[Joint] = []
     closed: dict[int, Closed] = {}
-    for i in range(n - 1, -1, -1):
-        node, p = tree.nodes[i], passages[i]
+    for i, node in reversed(list(enumerate(nodes))):
+        n = node.S.shape[1]
         if i in ends:
             with stage("multipliers"):
                 closed[i], H[i], K[i] = _close(ends[i], H[i], K[i], L, factorize)
         with stage("inward"):
-            (U, _, D, UD, kept), Ha = eliminate_inertia(p, H[i])
+            D, U, UD = eliminate(node, H[i])
             if node.parent >= 0:
-                H[node.parent] = H[node.parent] + p.congruence(Ha)  # eq. (46a)
+                Ha = subtract_product(H[i], UD, U)
+                H[node.parent] = H[node.parent] + node.X.congruence(Ha)  # eq. (46a)
         with stage("constraints"):
             N = sorted({*K[i], *E[i]})
-            KSD = np.zeros((len(N), node.m))
+            KSD = np.zeros((len(N), n))
             if N:
-                own = np.stack([E[i].get(x, np.zeros(node.m)) for x in N])
-                K_i = np.stack([K[i].get(x, np.zeros(len(p.S))) for x in N])
-                KS = K_i @ p.S + own
+                K_i = np.stack([K[i].get(x, np.zeros(len(node.S))) for x in N])
+                KS = K_i @ node.S + np.stack([E[i].get(x, np.zeros(n)) for x in N])
                 KSD = ldl_solve(D, KS.T).T
                 block = np.ix_(N, N)
                 L[block] = L[block] + symmetric_product(KSD, KS.T)  # eq. (46d)
                 if node.parent >= 0:
-                    carried = p.beyond(K_i, KSD @ U.T, own, kept)  # eq. (46c)
-                    _add(K[node.parent], zip(N, p.apply_T(carried), strict=True))
-        parts[i] = Joint(node, p, D, UD, kept, N, KSD)
+                    carried = rows_T(node.X, minus_product(K_i, KSD, U.T))  # eq. (46c)
+                    _add(K[node.parent], zip(N, carried, strict=True))
+        joints.append(Joint(node, D, UD, N, KSD))
     if WORLD in ends:
         with stage("multipliers"):
             closed[WORLD], _, _ = _close(ends[WORLD], np.zeros((6, 6)), {}, L, factorize)
-    inner = sorted({j for i in closed for j in path_to_root(tree, i)})
-    return Elimination(parts, closed, inner, [i for i in range(n) if i not in inner])
+    inner = sorted({j for i in closed for j in path_to_root(at.tree, i)})
+    return Elimination(joints[::-1], closed, inner, [i for i in range(len(nodes)) if i not in inner])
 
 
 def damped(L: Array, R: list[int]) -> Ldl:

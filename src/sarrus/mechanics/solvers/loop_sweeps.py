@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from sarrus.mechanics.mechanism import Mechanism
 from sarrus.mechanics.solvers.loop_elimination import Elimination
-from sarrus.model.model import WORLD
+from sarrus.model.bodies import WORLD
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import ldl_backward, ldl_forward, ldl_solve
 from sarrus.spatial.norms import size
@@ -17,15 +19,20 @@ class Loads(NamedTuple):
 
     f: dict[int, Array]  # (6,) per node
     l: Array  # (m,)
-    u: dict[int, Array]  # (n,) per joint
+    u: dict[int, Array]  # (n,) per joint: tau, then tau + S^T f
     y: dict[int, Array]  # Lt^-1 l_R per root
 
 
-def inward(e: Elimination, nodes: list[int], loads: Loads, tau: Array) -> Loads:
-    """f and l through some nodes, from the leaves."""
+def loads_of(at: Mechanism, l: Array) -> Loads:
+    """The forces on a mechanism, and offsets l of its rows."""
+    return Loads({i: n.f for i, n in enumerate(at.nodes)}, l, {i: n.tau for i, n in enumerate(at.nodes)}, {})
+
+
+def inward(e: Elimination, nodes: Sequence[int], loads: Loads) -> Loads:
+    """f, tau and l through some nodes, from the leaves."""
     f, l, u, y = dict(loads.f), loads.l.copy(), dict(loads.u), dict(loads.y)
     for i in reversed(nodes):
-        node, p, _, UD, kept, N, KSD = e.joints[i]
+        node, _, UD, N, KSD = e.joints[i]
         if i in e.closed:
             with stage("multipliers"):
                 R, U, factor, YK, YU = e.closed[i]
@@ -34,31 +41,30 @@ def inward(e: Elimination, nodes: list[int], loads: Loads, tau: Array) -> Loads:
                 f[i] = f[i] - YK.T @ dy  # eq. (52b), twice
                 l[U] = l[U] - YU.T @ dy
         with stage("inward"):
-            torque = tau[node.v]
-            u[i] = torque + p.S.T @ f[i]
+            u[i] = u.get(i, 0.0) + node.S.T @ f[i]
             if N:
                 l[N] = l[N] + KSD @ u[i]  # eq. (46e)
             if node.parent >= 0:
-                fa = p.beyond(f[i], UD @ u[i], torque, kept)  # eq. (46b)
-                f[node.parent] = f[node.parent] + p.apply_T(fa)
+                fa = f[i] - UD @ u[i]
+                f[node.parent] = f[node.parent] + node.X.apply_T(fa)  # eq. (46b)
     return Loads(f, l, u, y)
 
 
-def outward(e: Elimination, nodes: list[int], loads: Loads, lam: Array, a: dict[int, Array]) -> dict[int, Array]:
+def outward(e: Elimination, nodes: Sequence[int], loads: Loads, lam: Array, a: dict[int, Array]) -> dict[int, Array]:
     """Joint accelerations of some nodes, from the roots; a and lam (of the rows that end there) are filled in."""
     qdd: dict[int, Array] = {}
     for i in nodes:
-        node, p, D, UD, _, N, KSD = e.joints[i]
+        node, D, UD, N, KSD = e.joints[i]
         with stage("outward acceleration"):
             qdd[i] = ldl_solve(D, loads.u[i])  # eq. (45)
             if N:
                 qdd[i] = qdd[i] - KSD.T @ lam[N]
             if node.parent < 0:
-                a[i] = p.S @ qdd[i]
+                a[i] = node.S @ qdd[i]
             else:
-                felt = p.felt(a[node.parent])
-                qdd[i] = qdd[i] - UD.T @ felt
-                a[i] = p.acceleration(a[node.parent], felt, qdd[i])
+                a_parent = node.X.apply(a[node.parent])
+                qdd[i] = qdd[i] - UD.T @ a_parent
+                a[i] = a_parent + node.S @ qdd[i]
         if i in e.closed:
             with stage("multipliers"):
                 R, U, factor, YK, YU = e.closed[i]

@@ -8,11 +8,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.bodies.joint_space import ltdl, solve_transposed
-from sarrus.mechanics.bodies.mass_matrix import mass_matrix
-from sarrus.mechanics.constraints.loop_jacobian import loop_jacobian
-from sarrus.mechanics.constraints.rows import Block
-from sarrus.mechanics.problem import Problem, pose_problem
+from sarrus.mechanics.constrained_rows import rows_of
+from sarrus.mechanics.constraints.rows import Block, Rows
+from sarrus.mechanics.mechanism import Mechanism, mechanism
+from sarrus.mechanics.solvers.loop_delassus import carry_rows
+from sarrus.mechanics.solvers.propagators import propagators
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
 from sarrus.spatial.arrays import Array
@@ -115,14 +115,11 @@ def _rotational(model: Model) -> float:
 
 def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[int, str], float]:
     """The mean of J M^-1 J^T over the diagonal elements of each constraint's linear and of its angular rows."""
-    problem = _posed(model, q)
-    factor = ltdl(problem.tree, mass_matrix(problem.tree, problem.passages, problem.inertias, q.dtype))
-    J, supports = loop_jacobian(model, problem.tree, problem.passages, problem.rows, q.dtype)
-    half = [solve_transposed(factor, row, support) for row, support in zip(J, supports, strict=True)]
-    diagonal = [(Y * Y) @ factor.d_inv for Y in half]
+    at, rows = _posed(model, q)
+    diagonal = carry_rows(propagators(at.nodes), rows, q.dtype).diagonal()
     out = {}
-    for number, (span, kinds) in enumerate(zip(problem.spans, kinds_of, strict=True)):
-        w = diagonal[span]
+    for number, (r, kinds) in enumerate(zip(rows, kinds_of, strict=True)):
+        w = diagonal[r.span]
         for kind in set(kinds):
             out[number, kind] = float(np.mean([x for x, other in zip(w, kinds, strict=True) if other == kind]))
     return out
@@ -131,14 +128,14 @@ def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[i
 def _kinds(model: Model) -> list[list[str]]:
     """Per constraint and row, "linear" or "angular": whether the row's matrix has a linear part on some body."""
     q = random_state(model, 0)[0]
-    rows = _posed(model, q).rows
+    _, rows = _posed(model, q)
     linear = [[any(block.K[x, :3].any() for block in r.blocks) for x in range(len(r.k))] for r in rows]
     return [["linear" if x else "angular" for x in of_one] for of_one in linear]
 
 
-def _posed(model: Model, q: Array) -> Problem:
-    rest = np.zeros(model.nv)
-    return pose_problem(model, q, rest, rest, np.zeros(model.n_input_rows), None, "default_mu", loops=True)
+def _posed(model: Model, q: Array) -> tuple[Mechanism, list[Rows]]:
+    at = mechanism(model, q, tau=np.zeros(model.nv))
+    return at, rows_of(at, np.zeros(model.n_input_rows), "default_mu", loops=True)
 
 
 def weighted_gram(block: Block, mu: Array) -> Array:

@@ -14,6 +14,8 @@ Every comparison is such that what is not a number fails it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.model.model import Model
 from sarrus.model.well_posed import light_joints
@@ -27,7 +29,7 @@ TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows
 _GROWTH = 2e-7  # what rounding may grow to; near straight legs the error is about a hundredth of that
 
 
-def proved(rows: list[Rows], residuals: list[Array], a: list[Array], growth: Scalar) -> Scalar:
+def proved(rows: list[Rows], residuals: list[Array], a: Sequence[Array], growth: Scalar) -> Scalar:
     """The status of accelerations `a` that leave these residuals."""
     off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
     growth = 1.0 + growth  # of pivots that are all infinite it is zero
@@ -35,8 +37,8 @@ def proved(rows: list[Rows], residuals: list[Array], a: list[Array], growth: Sca
     return choose(off * root(growth), scale, balanced, Status.CONSTRAINTS_NOT_MET)
 
 
-def if_determined(status: Scalar, model: Model, pivots: dict[int, Array]) -> Scalar:
-    """The status, unless a joint moves no inertia at this state. pivots: d_inv of the joints' D, by node."""
+def if_determined(status: Scalar, model: Model, pivots: Sequence[Array]) -> Scalar:
+    """The status, unless a joint moves no inertia at this state. pivots: d_inv of every joint's D."""
     light = {} if model.embedding is not None else light_joints(model)
     shares = [w * d for i, usual in light.items() for w, d in zip(usual, pivots[i], strict=True)]
     return (
@@ -49,6 +51,6 @@ def if_finite(status: Scalar, *arrays: Array) -> Scalar:
     return choose(abs(total(*arrays)), largest(), status, Status.NOT_FINITE)
 
 
-def seen_by(rows: list[Rows], a: dict[int, Array] | list[Array]) -> Scalar:
+def seen_by(rows: list[Rows], a: dict[int, Array] | Sequence[Array]) -> Scalar:
     """Size of the accelerations that the rows see. (Where rows are met, k is no larger.)"""
     return size(*(a[i] for i in sorted({block.node for r in rows for block in r.blocks})))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.problem import Problem
+from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.solvers.conjugate_residuals import Iterated, iterations
 from sarrus.mechanics.solvers.proof import TOLERANCE
 from sarrus.mechanics.solvers.result import joined
@@ -34,11 +34,11 @@ MAX_ITERATIONS = 25  # by default
 RANK_TOLERANCE = 1e-7  # by default
 
 
-def warm_start(problem: Problem, forces0: Array | None) -> list[Array]:
+def warm_start(rows: list[Rows], forces0: Array | None) -> Array:
     """lam of the last forces, in the basis of the rows; zero without."""
     if forces0 is None:
-        return [np.zeros(len(r.k)) for r in problem.rows]
-    return [-r.force_of_declared(forces0[span]) for r, span in zip(problem.rows, problem.spans, strict=True)]
+        return np.zeros(sum(len(r.k) for r in rows))
+    return joined([-r.force_of_declared(forces0[r.span]) for r in rows])
 
 
 def confirmed(end: Iterated, residual: Array, seen: Scalar) -> Iterated:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.mechanics.clusters.embedded import SINGULAR
-from sarrus.mechanics.problem import Problem
+from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.mechanism import Mechanism
 from sarrus.mechanics.solvers.proof import if_determined, if_finite, proved
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
@@ -29,65 +31,61 @@ class ConstrainedDynamicsResult(NamedTuple):
 
 
 def result(
-    problem: Problem,
+    at: Mechanism,
+    rows: list[Rows],
     qdd: Array,
-    a: list[Array],
-    lam: list[Array],
+    a: Sequence[Array],
+    lam: Array,
+    pivots: Sequence[Array],
     soft: bool = False,
-    iterations: Scalar = 0.0,
     growth: Scalar = 1.0,
-    pivots: dict[int, Array] | None = None,
 ) -> ConstrainedDynamicsResult:
     """Forces (minus the multipliers) and residuals in the declared basis, and the status that follows from them.
 
-    growth: how much smaller than they usually are the pivots were that rows were eliminated with. Rounding grows with
-    it, and what the rows' residual means for the accelerations with its root. pivots: see `if_determined`.
+    pivots  see `if_determined`
+    growth  how much smaller than they usually are the pivots were that rows were eliminated with. Rounding grows with
+            it, and what the rows' residual means for the accelerations with its root.
     """
-    rows = problem.rows
     status: Scalar = Status.OK
     with stage("result"):
         residuals = [r.residual(a) for r in rows]
         if rows and not soft:
             status = proved(rows, residuals, a, growth)
-    return result_with_status(problem, qdd, lam, residuals, iterations, status, pivots)
+    return result_with_status(at, rows, qdd, lam, joined(residuals), 0.0, status, pivots)
 
 
 def result_with_status(
-    problem: Problem,
+    at: Mechanism,
+    rows: list[Rows],
     qdd: Array,
-    lam: list[Array],
-    residuals: list[Array],
+    lam: Array,
+    residual: Array,
     iterations: Scalar,
     status: Scalar,
-    pivots: dict[int, Array] | None = None,
+    pivots: Sequence[Array],
 ) -> ConstrainedDynamicsResult:
     """Forces and residuals in the declared basis, where it is known whether rows are met and momentum balances."""
     with stage("result"):
-        status = status if pivots is None else if_determined(status, problem.model, pivots)
-        status = if_finite(status, qdd, *lam)
-    qdd, status = spanning(problem, qdd, status)
+        status = if_finite(if_determined(status, at.model, pivots), qdd, lam)
+    qdd, status = spanning(at, qdd, status)
     with stage("result"):
-        forces = [r.declared_force(-x) for r, x in zip(problem.rows, lam, strict=True)]
-        declared = [r.declared_residual(x) for r, x in zip(problem.rows, residuals, strict=True)]
         return ConstrainedDynamicsResult(
             qdd,
-            joined(forces),
-            joined(declared),
-            np.asarray(iterations, dtype=object),
-            np.asarray(status, dtype=object),
-            np.asarray(0.0, dtype=object),
+            joined([r.declared_force(-lam[r.span]) for r in rows]),
+            joined([r.declared_residual(residual[r.span]) for r in rows]),
+            *(np.asarray(x, dtype=object) for x in (iterations, status, 0.0)),
         )
 
 
-def spanning(problem: Problem, ydd: Array, status: Scalar) -> tuple[Array, Scalar]:
+def spanning(at: Mechanism, ydd: Array, status: Scalar) -> tuple[Array, Scalar]:
     """Accelerations of all joints from those of the tree, and the status, which tells of a singular cluster."""
-    if problem.embedded is None:
+    if at.embedded is None:
         return ydd, status
     with stage("clusters"):
-        qdd = problem.embedded.expand(ydd, bias=True)
-        return qdd, choose(SINGULAR, problem.embedded.regularity(), status, Status.CLUSTER_SINGULAR)
+        qdd = at.embedded.expand(ydd, bias=True)
+        return qdd, choose(SINGULAR, at.embedded.regularity(), status, Status.CLUSTER_SINGULAR)
 
 
-def joined(parts: list[Array]) -> Array:
+def joined(parts: Sequence[Array]) -> Array:
     """One after the other; of none, nothing."""
     return np.concatenate(parts) if parts else np.zeros(0)

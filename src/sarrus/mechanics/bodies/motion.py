@@ -1,4 +1,4 @@
-"""The sweeps that algorithms share, on nodes.
+"""How bodies move: the joints at a state, and the bias motion with the forces that it takes.
 
 All dynamics here are written about the *bias motion*: the motion at the given q, v with joint accelerations zero and
 the base accelerating against gravity. Its forces come from one outward Newton-Euler sweep in point accelerations (no
@@ -8,17 +8,12 @@ acceleration in excess of the bias motion. See docs/op_counts.md for what this s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.node_inertia import NodeInertia
-from sarrus.mechanics.bodies.passage import Passage, eliminate_inertia
-from sarrus.model.topology import AbstractTree
 from sarrus.model.tree import Kinematics, Tree
-from sarrus.spatial.arrays import Array, Scalar, matrix
-from sarrus.spatial.linear_algebra import Ldl, ldl_solve
+from sarrus.spatial.arrays import Array, matrix
 from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
 
@@ -80,68 +75,3 @@ def resultant_forces(tree: Tree, motions: list[Motion], external_forces: Array |
                 for i, (node, f) in enumerate(zip(tree.nodes, forces, strict=True))
             ]
     return forces
-
-
-def link_inertias(tree: Tree) -> list[NodeInertia]:
-    """Of a tree of bodies."""
-    return [NodeInertia((node.inertia,)) for node in tree.nodes]
-
-
-class Articulated(NamedTuple):
-    """What the inward sweep leaves at a node for the outward one."""
-
-    D: Ldl  # S^T H S + armature, factored
-    UD: Array  # (6, n) U D^-1
-    u: Array  # (n,) tau + S^T f
-    kept: Scalar | None  # `Passage.kept`
-
-
-def pivots_of(parts: Sequence[Articulated]) -> dict[int, Array]:
-    """The inverse pivots of every joint's D, by node."""
-    return {i: part.D.d_inv for i, part in enumerate(parts)}
-
-
-def eliminate_joint(p: Passage, H: Array, f: Array, tau: Array) -> tuple[Articulated, Array, Array]:
-    """Eliminate the joint of a node: D, u and the articulated Ha, fa beyond it."""
-    part, Ha = eliminate_inertia(p, H)
-    u = tau + p.S.T @ f
-    return Articulated(part.D, part.UD, u, part.kept), Ha, p.beyond(f, part.UD @ u, tau, part.kept)
-
-
-def inward_articulated(
-    tree: AbstractTree, passages: list[Passage], inertias: list[Array], forces: list[Array], tau: Array
-) -> list[Articulated]:
-    """Articulated inertias H and forces f from the leaves to the roots."""
-    H, f = list(inertias), list(forces)
-    parts: list[Articulated | None] = [None] * len(H)
-    with stage("inward"):
-        for i in range(len(H) - 1, -1, -1):
-            node, p = tree.nodes[i], passages[i]
-            parts[i], Ha, fa = eliminate_joint(p, H[i], f[i], tau[node.v])
-            if node.parent >= 0:
-                H[node.parent] = H[node.parent] + p.congruence(Ha)
-                f[node.parent] = f[node.parent] + p.apply_T(fa)
-    return [part for part in parts if part is not None]
-
-
-def outward_acceleration(
-    tree: AbstractTree, passages: list[Passage], parts: list[Articulated], held: dict[int, Array] | None = None
-) -> tuple[Array, list[Array]]:
-    """Joint accelerations, from the roots to the leaves, and those of the nodes in excess of the bias motion.
-
-    held: joint forces that constraints take away from u, by node.
-    """
-    qdd: list[Array] = []
-    a: list[Array] = []
-    with stage("outward acceleration"):
-        for i, (node, p, part) in enumerate(zip(tree.nodes, passages, parts, strict=True)):
-            u = part.u if held is None or i not in held else part.u - held[i]
-            own = ldl_solve(part.D, u)
-            if node.parent < 0:
-                qdd.append(own)
-                a.append(p.S @ own)
-            else:
-                felt = p.felt(a[node.parent])
-                qdd.append(own - part.UD.T @ felt)
-                a.append(p.acceleration(a[node.parent], felt, qdd[-1]))
-    return (np.concatenate(qdd) if qdd else np.zeros(0)), a

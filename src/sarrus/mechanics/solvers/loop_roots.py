@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sarrus.mechanics.bodies.relative_motion import path_to_root
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.model.model import WORLD
+from sarrus.model.bodies import WORLD
 from sarrus.model.topology import AbstractTree
 
 

@@ -6,41 +6,38 @@ is free to move; `outward` is its transpose and takes an acceleration of the par
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.passage import Passage, eliminate_inertia
-from sarrus.model.topology import AbstractNode, AbstractTree
-from sarrus.spatial.arrays import Array, Scalar
-from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_solve
+from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.mechanism import Node, eliminate
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import Ldl, ldl_congruence, ldl_solve, subtract_product
+from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
 
 
 class Propagator(NamedTuple):
     """A node with its joint free to move: P = 1 - U D^-1 S^T and Omega = S D^-1 S^T (eqs. 8 and 10)."""
 
-    node: AbstractNode
-    passage: Passage
-    B: Array  # (n, n) S^T H S + armature
-    D: Ldl  # the same, factored
-    UD: Array  # (6, n) U D^-1, felt
-    kept: Scalar | None  # `Passage.kept`
+    node: Node
+    H: Array  # (s, s) articulated
+    D: Ldl
+    UD: Array  # (s, n) U D^-1
 
     @property
     def S(self) -> Array:
-        return self.passage.S
+        return self.node.S
 
     def inward(self, K: Array) -> Array:
         """Rows of K P^T X: forces on this node as the parent feels them."""
-        left = self.passage.beyond(K, (K @ self.S) @ self.UD.T, None, self.kept)
-        return self.passage.apply_T(left)
+        return rows_T(self.node.X, K - (K @ self.S) @ self.UD.T)
 
     def outward(self, a: Array) -> Array:
         """P^T X a: an acceleration of the parent as this node feels it."""
-        felt = self.passage.felt(a)
-        return self.passage.acceleration(a, felt, -(self.UD.T @ felt))
+        carried = self.node.X.apply(a)
+        return carried - self.S @ (self.UD.T @ carried)
 
     def response(self, K: Array) -> Array:
         """K Omega K^T: the acceleration along the rows for forces along them, the parent at rest."""
@@ -51,41 +48,34 @@ class Propagator(NamedTuple):
         return (self.S @ ldl_solve(self.D, (K @ self.S).T)).T
 
 
-def propagators(tree: AbstractTree, passages: list[Passage], inertias: list[Array]) -> list[Propagator]:
+def propagators(nodes: list[Node]) -> list[Propagator]:
     """Articulated inertias from the leaves to the roots, and the propagators that they give."""
-    H = list(inertias)
-    parts: list[Propagator | None] = [None] * len(H)
+    H = [node.H for node in nodes]
+    parts: list[Propagator] = []
     with stage("articulated inertia"):
-        for i in range(len(H) - 1, -1, -1):
-            node, p = tree.nodes[i], passages[i]
-            done, Ha = eliminate_inertia(p, H[i])
-            parts[i] = Propagator(node, p, done.B, done.D, done.UD, done.kept)
+        for i, node in reversed(list(enumerate(nodes))):
+            D, U, UD = eliminate(node, H[i])
+            parts.append(Propagator(node, H[i], D, UD))
             if node.parent >= 0:
-                H[node.parent] = H[node.parent] + p.congruence(Ha)
-    return [part for part in parts if part is not None]
+                H[node.parent] = H[node.parent] + node.X.congruence(subtract_product(H[i], UD, U))
+    return parts[::-1]
 
 
 class Support:
     """Which constraints (end-effectors) each node supports. Constraint e is a row block on node `at[e]`."""
 
-    def __init__(self, tree: AbstractTree, rows: list[tuple[int, Array]]) -> None:
-        self.parents = tree.parents
-        self.at = [node for node, _ in rows]
-        ends = np.cumsum([0, *(len(K) for _, K in rows)])
-        self.spans = [slice(int(a), int(b)) for a, b in pairwise(ends)]
-        self.m = int(ends[-1])
-        self.paths = [self._path(node) for node in self.at]  # per constraint: its node first, its root last
-        self.ES: list[list[int]] = [[] for _ in tree.nodes]
-        for e, path in enumerate(self.paths):
-            for i in path:
+    def __init__(self, nodes: list[Node], rows: list[Rows]) -> None:
+        self.at = [r.node for r in rows]
+        self.spans = [r.span for r in rows]
+        self.m = sum(len(r.k) for r in rows)
+        self.paths: list[list[int]] = []  # per constraint: its node first, its root last
+        self.ES: list[list[int]] = [[] for _ in nodes]
+        for e, i in enumerate(self.at):
+            self.paths.append([])
+            while i >= 0:
+                self.paths[e].append(i)
                 self.ES[i].append(e)
-
-    def _path(self, i: int) -> list[int]:
-        path = []
-        while i >= 0:
-            path.append(i)
-            i = self.parents[i]
-        return path
+                i = nodes[i].parent
 
     def cca(self, i: int, j: int) -> int:
         """The closest common ancestor of two constraints' nodes; -1 (the world) if they have different roots."""

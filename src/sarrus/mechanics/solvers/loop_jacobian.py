@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.passage import Passage
 from sarrus.mechanics.bodies.relative_motion import path_to_root
-from sarrus.mechanics.constraints.loop_roots import loop_root
 from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.mechanism import Mechanism, Node
+from sarrus.mechanics.solvers.loop_roots import loop_root
+from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Constraint, Distance, LoopClosure
-from sarrus.model.model import WORLD, Model
-from sarrus.model.topology import AbstractTree
+from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stacked import rows_T
@@ -26,19 +26,18 @@ from sarrus.spatial.stages import stage
 COINCIDENT = ("weld", "connect", "spherical", "revolute", "universal")  # closures that begin with `coincide`
 
 
-def loop_jacobian(
-    model: Model, tree: AbstractTree, passages: list[Passage], rows: list[Rows], dtype: np.dtype
-) -> tuple[Array, list[list[int]]]:
+def loop_jacobian(at: Mechanism, rows: list[Rows]) -> tuple[Array, list[list[int]]]:
     """J (m, nv) of constraints of every type, and per row the velocities that Y = J L^-1 depends on."""
-    J = np.zeros((sum(len(r.k) for r in rows), tree.nv), dtype=dtype)
+    model, tree, nodes = at.model, at.tree, at.nodes
+    J = np.zeros((sum(len(r.k) for r in rows), tree.nv), dtype=np.result_type(float, *(n.H for n in nodes)))
     supports: list[list[int]] = []
     with stage("jacobian"):
         for constraint, r in zip(model.active_constraints, rows, strict=True):
-            span = slice(len(supports), len(supports) + len(r.k))
-            moving = {v for b in r.blocks for i in path_to_root(tree, b.node) for v in _velocities(tree, i)}
+            span = r.span
+            moving = {v for b in r.blocks for i in path_to_root(tree, b.node) for v in _velocities(nodes[i])}
             supports += [sorted(moving)] * len(r.k)
             for i, E in r.relation:
-                J[span, tree.nodes[i].v] = J[span, tree.nodes[i].v] + E
+                J[span, nodes[i].v] = J[span, nodes[i].v] + E
             root = loop_root(tree, r) if _between_links(model, constraint) else WORLD
             pending: dict[int, Array] = {}
             met = False
@@ -53,10 +52,10 @@ def loop_jacobian(
                     if not len(K):
                         break
                     span = slice(span.start, span.start + len(K))
-                J[span, tree.nodes[i].v] = K @ passages[i].S
-                parent = tree.nodes[i].parent
+                parent, v, X, S, *_ = nodes[i]
+                J[span, v] = K @ S
                 if parent >= 0:
-                    pending[parent] = pending.get(parent, 0.0) + rows_T(passages[i].X, K)
+                    pending[parent] = pending.get(parent, 0.0) + rows_T(X, K)
     return J, supports
 
 
@@ -82,5 +81,5 @@ def _of_rigid_motion(constraint: Constraint, K: Array) -> Array:
     return angular
 
 
-def _velocities(tree: AbstractTree, i: int) -> range:
-    return range(tree.nodes[i].v.start, tree.nodes[i].v.stop)
+def _velocities(node: Node) -> range:
+    return range(node.v.start, node.v.stop)

@@ -6,12 +6,14 @@ there, and so has its factor in M = L^T diag(d) L when velocities are eliminated
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.passage import Passage
-from sarrus.model.topology import AbstractTree
+from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.mechanism import Node
+from sarrus.model.topology import AbstractNode
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
@@ -24,16 +26,16 @@ class Ltdl(NamedTuple):
     d_inv: Array  # (nv,)
     ancestors: list[list[int]]  # per velocity: those before it on its path, nearest last
 
-    def pivots(self, tree: AbstractTree) -> dict[int, Array]:
-        """The inverse pivots of every joint, by node: those of the articulated D."""
-        return {i: self.d_inv[node.v] for i, node in enumerate(tree.nodes)}
+    def pivots(self, nodes: Sequence[Node]) -> list[Array]:
+        """The inverse pivots of every joint: those of the articulated D."""
+        return [self.d_inv[node.v] for node in nodes]
 
 
-def velocity_ancestors(tree: AbstractTree) -> list[list[int]]:
+def velocity_ancestors(nodes: Sequence[Node | AbstractNode]) -> list[list[int]]:
     """Per velocity: those before it on its path, nearest last."""
     ancestors: list[list[int]] = []
     moving: list[list[int]] = []  # per node, which may have no velocity of its own: all that move it
-    for node in tree.nodes:
+    for node in nodes:
         path = [] if node.parent < 0 else moving[node.parent]
         mine = range(node.v.start, node.v.stop)
         ancestors += [[*path, *mine[:x]] for x in range(len(mine))]
@@ -41,9 +43,9 @@ def velocity_ancestors(tree: AbstractTree) -> list[list[int]]:
     return ancestors
 
 
-def ltdl(tree: AbstractTree, M: Array) -> Ltdl:
+def ltdl(nodes: Sequence[Node | AbstractNode], M: Array) -> Ltdl:
     """Factor the mass matrix, from the leaves, with no fill-in."""
-    ancestors = velocity_ancestors(tree)
+    ancestors = velocity_ancestors(nodes)
     M = M.copy()
     n = len(M)
     L = np.eye(n).astype(M.dtype)
@@ -77,27 +79,23 @@ def solve_forward(factor: Ltdl, b: Array) -> Array:
     return x
 
 
-def constraint_jacobian(
-    tree: AbstractTree, passages: list[Passage], rows: list[tuple[int, Array]], dtype: np.dtype
-) -> tuple[Array, list[list[int]]]:
-    """J (m, nv), and per row the velocities that it depends on. `rows` has (node, K) per constraint."""
-    J = np.zeros((sum(len(K) for _, K in rows), tree.nv), dtype=dtype)
+def constraint_jacobian(nodes: list[Node], rows: list[Rows]) -> tuple[Array, list[list[int]]]:
+    """J (m, nv) of rows on single nodes, and per row the velocities that it depends on."""
+    nv = sum(node.S.shape[1] for node in nodes)
+    J = np.zeros((sum(len(r.k) for r in rows), nv), dtype=np.result_type(float, *(n.H for n in nodes)))
     supports: list[list[int]] = []
-    start = 0
     with stage("jacobian"):
-        for node, K in rows:
-            span = slice(start, start + len(K))
-            start += len(K)
-            i, carried = node, K
+        for r in rows:
+            i, carried = r.node, r.K
             support: list[int] = []
             while i >= 0:
-                v = tree.nodes[i].v
-                J[span, v] = carried @ passages[i].S
+                parent, v, X, S, *_ = nodes[i]
+                J[r.span, v] = carried @ S
                 support += range(v.start, v.stop)
-                if tree.nodes[i].parent >= 0:
-                    carried = rows_T(passages[i].X, carried)
-                i = tree.nodes[i].parent
-            supports += [sorted(support)] * len(K)
+                if parent >= 0:
+                    carried = rows_T(X, carried)
+                i = parent
+            supports += [sorted(support)] * len(r.k)
     return J, supports
 
 

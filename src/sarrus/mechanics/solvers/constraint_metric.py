@@ -10,13 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.joint_space import Ltdl, delassus_of, ltdl, solve_forward
-from sarrus.mechanics.bodies.mass_matrix import mass_matrix
-from sarrus.mechanics.bodies.passage import passages_of
-from sarrus.mechanics.bodies.sweeps import joint_kinematics, link_inertias
 from sarrus.mechanics.constraints.gap import Measure, gap_condition, link_gap
 from sarrus.mechanics.constraints.position_rows import position_rows
-from sarrus.model.model import Model
+from sarrus.mechanics.mechanism import Mechanism
+from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.linear_algebra import Ldl, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
@@ -50,16 +47,16 @@ class Linearized(NamedTuple):
         return solve_forward(self.mass, (self.Y.T @ impulse) * self.mass.d_inv)
 
 
-def linearized(model: Model, q: Array, held: Array | None = None) -> Linearized:
-    """All active constraints at q; velocities that are `held` (1, else 0) have no part in any motion.
+def linearized(at: Mechanism, M: Array, held: Array | None = None) -> Linearized:
+    """All active constraints at a configuration; M: the mass matrix. Velocities that are `held` (1, else 0) have no
+    part in any motion.
 
     Far from closed, the metric is mixed with a plain one: light bodies would spin wildly. The part of that is
     proportional to the error, so that close to the constraints it is the kinetic one.
     """
-    tree = model.tree
-    joints = joint_kinematics(tree, q)
-    error, J = position_rows(model, joints, q, None, ANGLES)
-    M = mass_matrix(tree, passages_of(tree, joints), link_inertias(tree), q.dtype)
+    model = at.model
+    error, J = position_rows(model, at.joints, at.q, None, ANGLES)
+    M = M.copy()
     n = range(model.nv)
     far = np.sqrt(vector(error @ error))[0] + (_LIGHTEST if model.ill_posed else 0.0)
     M[n, n] = M.diagonal() + far * _mean(M)
@@ -69,7 +66,7 @@ def linearized(model: Model, q: Array, held: Array | None = None) -> Linearized:
         M = M * free * free[:, None]
         M[n, n] = M.diagonal() + held
         moving = J * free
-    mass = ltdl(tree, M)
+    mass = ltdl(at.nodes, M)
     A, Y = delassus_of(mass, moving, [_support(row, mass.ancestors) for row in moving])
     return Linearized(error, J, mass, Y, A)
 

@@ -1,0 +1,89 @@
+"""What a model is made of: bodies on joints, and frames on bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.model.joints import AbstractJointType
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.inertia import Inertia
+from sarrus.spatial.transforms import Transform, pose
+
+WORLD = -1  # the parent of a root
+WORLD_NAME = "world"
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A fixed pose: R the axes (columns) and p the origin, in the frame it is placed in."""
+
+    R: Array  # (3, 3)
+    p: Array  # (3,)
+
+    @property
+    def transform(self) -> Transform:
+        return pose(self.R, self.p)
+
+    def __matmul__(self, other: Placement) -> Placement:
+        return Placement(self.R @ other.R, self.p + self.R @ other.p)
+
+    @staticmethod
+    def identity() -> Placement:
+        return Placement(np.eye(3), np.zeros(3))
+
+
+def freeze(*arrays: Array) -> None:
+    """Make arrays read-only: a model is immutable, its arrays included."""
+    for array in arrays:
+        array.flags.writeable = False
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint as declared: its type, its axes in the joint frame, and what is carried along.
+
+    `lower` and `upper` have one number per element of q (infinite where unlimited, quaternions always);
+    the other arrays have one per velocity.
+    """
+
+    name: str
+    type: AbstractJointType
+    axes: tuple[Array, ...]  # unit vectors
+    armature: Array  # (nv,) rotor inertia seen at the joint, exact in the mass matrix
+    damping: Array  # (nv,)
+    friction: Array  # (nv,) dry friction
+    stiffness: Array  # (nv,)
+    rest: Array  # (nq,) where the spring is slack
+    lower: Array  # (nq,)
+    upper: Array  # (nq,)
+    velocity_limit: Array  # (nv,)
+    effort_limit: Array  # (nv,)
+    independent: bool | None = None  # URDF+: whether the file calls this coordinate independent
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A moving body: `placement` is the joint frame in the parent body; at q = neutral the body frame lies on it."""
+
+    name: str
+    parent: int
+    joint: Joint
+    placement: Placement
+    inertia: Inertia  # in the body frame
+
+    def __post_init__(self) -> None:
+        freeze(self.placement.R, self.placement.p, self.inertia.h, self.inertia.Sigma)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named pose on a body (or on the world, body = -1)."""
+
+    name: str
+    body: int
+    placement: Placement
+
+    def __post_init__(self) -> None:
+        freeze(self.placement.R, self.placement.p)
