@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ class StepResult(NamedTuple):
     carried: Carry  # what the next step begins with: constraint forces, which states have diverged
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Simulation:
     """How a robot is stepped through time, and what is recorded of it: settings that are checked when they are made.
 
@@ -76,7 +76,7 @@ class Simulation:
     method: str | None = None
     _: KW_ONLY
     controller: PythonController | AbstractController | None = None
-    options: dict[str, Any] | None = field(default=None, hash=False)
+    options: dict[str, Any] | None = None
     project_every: int | str | None = "auto"
     stabilization: float | None = None
     joint_forces: bool | JointForces = True
@@ -139,8 +139,7 @@ class Simulation:
                 raise StateError(f"duration is {duration!r} and dt {self.dt!r}: these are {count:g} steps")
             steps = round(count)
         steps = whole_number("steps", steps, least=0)
-        q, v, single = initial_state(self.stepped_model, q0, v0)
-        check_closed(self.stepped_model, q, v, self._project_every)
+        q, v, single = self._initial_state(q0, v0)
         stepper = self._stepper(tau, controls, len(q), steps, single)
         settings: dict[str, Any] = {
             "dt": float(self.dt), "integrator": self.integrator, "method": self._method,
@@ -160,8 +159,13 @@ class Simulation:
                 raise StateError("rollout: give `steps`, or tau or controls of shape (T, n) or (B, T, n)")
         return self.run(q0, v0, steps=steps, tau=tau, **more)
 
+    def start(self, q0: Any = None, v0: Any = None) -> State:
+        """The state from which `run` starts, to `step` from."""
+        q, v, single = self._initial_state(q0, v0)
+        return State(0.0, q[0], v[0]) if single else State(0.0, q, v)
+
     def step(self, state: State | StepResult, *, tau: Any = None, controls: Any = None) -> StepResult:
-        """One step from a state: `State(0.0, q, v)`, the `final` one of a trajectory, or what a step returned.
+        """One step from a state: that of `start`, the `final` one of a trajectory, or what a step returned.
 
         tau, controls  (n,), or (B, n) for a batch
 
@@ -214,6 +218,11 @@ class Simulation:
     def _kernels(self) -> dict[tuple[bool, tuple[AbstractController, ...]], StepKernels]:
         """Compiled steps, by whether they take tau and by the controllers that are compiled in."""
         return {}
+
+    def _initial_state(self, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
+        q, v, single = initial_state(self.stepped_model, q0, v0)
+        check_closed(self.stepped_model, q, v, self._project_every)
+        return q, v, single
 
     def _stepper(
         self, tau: Any, controls: Any, batch: int, steps: int, single: bool, one_step: bool = False
