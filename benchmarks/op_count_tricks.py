@@ -21,7 +21,7 @@ from sarrus.cli.robot_argument import robot_from
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
-from sarrus.mechanics.bodies.motion import joint_kinematics
+from sarrus.mechanics.bodies import joint_kinematics
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
 from sarrus.model.tree import tree_of

@@ -19,7 +19,7 @@ from sarrus.registry.table import find
 
 SOURCE = Path(sarrus.__file__).parent
 ASIDE = ("spatial", "registry", "errors.py", "status.py")
-LIMITS = {"aba": 6, "pv": 21, "ce_aba": 24, "lcaba": 27}  # aims: 5, 8, 10, 12
+LIMITS = {"aba": 5, "pv": 8, "ce_aba": 10, "lcaba": 12}
 LONGEST = {"file": 150, "function": 60}
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import sarrus
 from sarrus.algorithms.constrained.lcaba import augmented_lagrangian
-from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.mechanism import mechanism as mechanism_at
+from sarrus.mechanics.mechanism import rows_of
 from sarrus.mechanics.solvers.couplings import Couplings
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import LoopClosure
@@ -151,7 +151,7 @@ def test_any_order_gives_the_same():
         order: list[int] = []
         left = set(range(model.nb))
         while left:
-            leaves = sorted(i for i in left if not left & set(at.tree.children(i)))
+            leaves = sorted(i for i in left if not left & set(at.tree.children[i]))
             order.append(int(rng.choice(leaves)))
             left.remove(order[-1])
         result = augmented_lagrangian(at, rows, order, None, None, TOLERANCE, 30, 1e-7)

@@ -10,7 +10,7 @@ import pytest
 
 import sarrus
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.solvers.penalty import penalties
+from sarrus.mechanics.solvers.proximal import penalties
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import CLOSURES
 from sarrus.model.state import random_state

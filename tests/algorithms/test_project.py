@@ -162,7 +162,7 @@ def test_half_a_turn_is_not_closed():
 @pytest.mark.parametrize("joint", ["weld", "revolute", "prismatic", "cylindrical", "planar", "universal", "connect"])
 def test_the_gradient_is_exact_where_loops_are_open(joint):
     """J^T error is the gradient of half the squared error, for every closure, however far it is open."""
-    from sarrus.mechanics.constraints.equations import position_errors
+    from sarrus.mechanics.constraints.rows import position_errors
     from sarrus.mechanics.mechanism import mechanism
 
     def errors(q):

@@ -106,7 +106,7 @@ def test_only_bodies_that_others_see_have_a_place():
     assert [node.name for node in tree.nodes] == ["base", "b0_0_link+b0_0_rotor", "b0_1_link+b0_1_rotor"]
     assert [len(node.ports) for node in tree.nodes] == [1, 1, 1]
     assert tree.parents == (WORLD, 0, 1)
-    assert (tree.nv, tree.children(0)) == (8, [1])
+    assert (tree.nv, tree.children[0]) == (8, (1,))
     model = sarrus.embed(zoo.parallel_chains(4, 2, "connecting_rod"))
     node = cluster_tree_of(model).nodes[0]
     assert [model.bodies[b].name for b in node.ports] == ["link_1_2", "link_2_2"]

@@ -8,7 +8,7 @@ import pytest
 import sarrus
 from sarrus import zoo
 from sarrus.errors import ModelError, StateError, UnknownNameError, UnsupportedError
-from sarrus.mechanics.clusters.rows import rows_of_cluster
+from sarrus.mechanics.clusters.embedded import rows_of_cluster
 from sarrus.model.independent import independent_velocities
 from sarrus.model.model import Model
 from tests.oracles import loops

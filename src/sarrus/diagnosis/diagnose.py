@@ -14,8 +14,8 @@ from sarrus.algorithms.tree.crba import crba
 from sarrus.diagnosis.rank import gap, groups, independent_rows, largest, rank_of, singular_values, unit_rows
 from sarrus.diagnosis.report import ASSEMBLED, ConstraintDiagnosis, Diagnosis
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
-from sarrus.mechanics.constraints.equations import constraint_rows
+from sarrus.mechanics.bodies import joint_kinematics, outward_motion
+from sarrus.mechanics.constraints.rows import constraint_rows
 from sarrus.model.bodies import WORLD, WORLD_NAME
 from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.model import Model

@@ -12,21 +12,28 @@ coupling qdd^T E^T X a_parent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.motion import Motion, joint_kinematics, outward_motion, resultant_forces
-from sarrus.mechanics.clusters.embedded import Embedded, embedded_at
+from sarrus.mechanics.bodies import Motion, joint_kinematics, outward_motion, resultant_forces
+from sarrus.mechanics.clusters.embedded import SINGULAR, Embedded, embedded_at
 from sarrus.mechanics.clusters.nodes import assemble_nodes
+from sarrus.mechanics.constraints.link_rows import row_matrices
+from sarrus.mechanics.constraints.rows import Block, Rows, constraint_rows
+from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
-from sarrus.model.tree import Kinematics, Tree, tree_of
-from sarrus.spatial.arrays import Array
+from sarrus.model.tree import Tree, tree_of
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.choice import choose
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_solve
 from sarrus.spatial.stacked import StackedTransform
+from sarrus.spatial.stages import stage
 from sarrus.spatial.transforms import Transform
+from sarrus.status import Status
 
 
 class Node(NamedTuple):
@@ -115,6 +122,35 @@ def _matrix(bodies: tuple[Inertia, ...], dtype: np.dtype) -> Array:
     return H
 
 
+def rows_of(at: Mechanism, k: Array | None, method: str, declared: bool = False) -> list[Rows]:
+    """Of all active constraints, in order of declaration.
+
+    declared: rows of links as they were declared, which costs more; least squares of rows in conflict are then those
+    """
+    rows = constraint_rows(at.model, at.joints, at.bias, at.q, at.v, k, method)
+    if at.embedded is not None:
+        rows = at.embedded.rows(rows)
+    elif declared:
+        rows = [r.declared() for r in rows]
+    return numbered(rows)
+
+
+def rows_of_links(at: Mechanism, method: str) -> list[Rows]:
+    """The matrices K of constraints of links against the world, all that their Delassus matrix needs; k is zero."""
+    found = row_matrices(at.model)
+    rows = [Rows((Block(body, K),), np.zeros(len(K))) for body, K in found]
+    return numbered(rows if at.embedded is None else at.embedded.rows(rows))
+
+
+def numbered(rows: Sequence[Rows]) -> list[Rows]:
+    """Rows that know where they lie among all."""
+    out, start = [], 0
+    for r in rows:
+        out.append(r._replace(span=slice(start, start + len(r.k))))
+        start += len(r.k)
+    return out
+
+
 class Eliminated(NamedTuple):
     """A joint that was eliminated."""
 
@@ -137,3 +173,12 @@ def node_accelerations(nodes: list[Node], qdd: Array) -> list[Array]:
         own = node.S @ qdd[node.v]
         a.append(own if node.parent < 0 else node.X.apply(a[node.parent]) + own)
     return a
+
+
+def spanning(at: Mechanism, ydd: Array, status: Scalar) -> tuple[Array, Scalar]:
+    """Accelerations of all joints from those of the tree, and the status, which tells of a singular cluster."""
+    if at.embedded is None:
+        return ydd, status
+    with stage("clusters"):
+        qdd = at.embedded.expand(ydd, bias=True)
+        return qdd, choose(SINGULAR, at.embedded.regularity(), status, Status.CLUSTER_SINGULAR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class ClusterNode(AbstractNode):
     def bodies(self) -> tuple[int, ...]:
         return self.ports if self.cluster is None else self.cluster.bodies
 
-    @property
+    @cached_property
     def size(self) -> int:
         return 6 * len(self.ports)
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +39,16 @@ from sarrus.spatial.rotations import (
     sinc,
     unit,
 )
-from sarrus.spatial.transforms import AbstractFactor, Dense, Shift, Turn
+from sarrus.spatial.transforms import AbstractFactor, Dense, Shift, Transform, Turn
+
+
+class Kinematics(NamedTuple):
+    """What a joint does at (q, v), between a node and its parent."""
+
+    X: Transform  # this node's frame in the parent's
+    S: Array  # (6, m) motion subspace
+    vJ: Array  # (6,) S v
+    cJ: Array  # (6,) dS/dt v, apparent in this frame
 
 
 class AbstractJointType(ABC):
@@ -66,6 +76,16 @@ class AbstractJointType(ABC):
     def bias(self, q: Array, v: Array) -> Array:
         """cJ (6,): dS/dt v, in the moved frame. Zero where S is constant."""
         return np.zeros(6)
+
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia: Inertia) -> Inertia:
         """The part of a body's inertia that feels the joint's motion as little as the parent does.
@@ -116,6 +136,16 @@ class Revolute(AbstractJointType):
     def factors(self, q):
         return (Turn(2, np.cos(q)[0], np.sin(q)[0]),)
 
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
+
     def shareable(self, inertia):
         on_axis = Inertia(inertia.mass, inertia.h * np.array([0.0, 0.0, 1.0]), np.zeros((3, 3)))
         return on_axis + _axial_second_moment(inertia)
@@ -131,6 +161,16 @@ class Prismatic(AbstractJointType):
 
     def factors(self, q):
         return (Shift(vector(0.0, 0.0, q[0])),)
+
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia):
         return Inertia(0.0, np.zeros(3), inertia.Sigma)
@@ -152,6 +192,16 @@ class Helical(AbstractJointType):
     def subspace(self, q):
         return vector(0.0, 0.0, self.pitch, 0.0, 0.0, 1.0).reshape(6, 1)
 
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
+
     def shareable(self, inertia):
         return _axial_second_moment(inertia)
 
@@ -163,6 +213,16 @@ class Cylindrical(AbstractJointType):
 
     def factors(self, q):
         return (Shift(vector(0.0, 0.0, q[1])), Turn(2, np.cos(q)[0], np.sin(q)[0]))
+
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia):
         return _axial_second_moment(inertia)
@@ -189,6 +249,16 @@ class Universal(AbstractJointType):
         rate = v[0] * v[1]
         return vector(0.0, 0.0, 0.0, -s * rate, 0.0, c * rate)
 
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
+
     def shareable(self, inertia):
         return Inertia(inertia.mass, np.zeros(3), np.zeros((3, 3)))
 
@@ -201,6 +271,16 @@ class Planar(AbstractJointType):
 
     def factors(self, q):
         return (Shift(vector(q[0], q[1], 0.0)), Turn(2, np.cos(q)[2], np.sin(q)[2]))
+
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia):
         return _axial_second_moment(inertia)
@@ -231,6 +311,16 @@ class Translation(AbstractJointType):
     def factors(self, q):
         return (Shift(vector(*q)),)
 
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
+
     def shareable(self, inertia):
         return Inertia(0.0, np.zeros(3), inertia.Sigma)
 
@@ -243,6 +333,16 @@ class Spherical(AbstractJointType):
 
     def factors(self, q):
         return (Dense(rotation_from_quaternion(q)),)
+
+    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
+        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
+        q = vector(*q)  # a float among symbols counts as a number
+        if offset != 0.0:
+            q = np.concatenate([q[:1] + offset, q[1:]])
+        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
+        if v is None:
+            return Kinematics(X, S, np.zeros(6), np.zeros(6))
+        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia):
         return Inertia(inertia.mass, np.zeros(3), np.zeros((3, 3)))

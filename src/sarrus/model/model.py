@@ -58,7 +58,7 @@ class Model:
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {self.nb} bodies, nq {self.nq}, nv {self.nv}>"
 
-    @property
+    @cached_property
     def nb(self) -> int:
         return len(self.bodies)
 
@@ -67,11 +67,11 @@ class Model:
         """Where each joint's numbers lie in q and v."""
         return StateLayout(tuple(body.joint for body in self.bodies))
 
-    @property
+    @cached_property
     def nq(self) -> int:
         return self.layout.nq
 
-    @property
+    @cached_property
     def nv(self) -> int:
         return self.layout.nv
 
@@ -151,7 +151,7 @@ class Model:
             fields += [body.inertia.h, body.inertia.Sigma, body.joint.armature, mass_and_pitch]
         return all(is_numeric(x) for x in fields)
 
-    @property
+    @cached_property
     def active_constraints(self) -> tuple[Constraint, ...]:
         """Those that are to be solved for, in order of declaration: without those that are embedded."""
         embedded = self.embedding.constraints if self.embedding is not None else frozenset()

@@ -18,7 +18,7 @@ class AbstractNode(ABC):
     parent: int  # smaller than its own number; -1: the world
     v: slice  # where its velocities lie among the tree's
 
-    @property
+    @cached_property
     def m(self) -> int:
         """How many velocities its joint has."""
         return self.v.stop - self.v.start
@@ -43,21 +43,27 @@ class AbstractTree:
     def parents(self) -> tuple[int, ...]:
         return tuple(node.parent for node in self.nodes)
 
-    def children(self, i: int) -> list[int]:
-        return [k for k, parent in enumerate(self.parents) if parent == i]
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The children of every node."""
+        found: list[list[int]] = [[] for _ in self.nodes]
+        for i, parent in enumerate(self.parents):
+            if parent != WORLD:
+                found[parent].append(i)
+        return tuple(map(tuple, found))
 
-    def path(self, i: int) -> list[int]:
-        """The nodes from i to its root; none from the world."""
-        path = []
-        while i != WORLD:
-            path.append(i)
-            i = self.parents[i]
-        return path
+    @cached_property
+    def paths(self) -> dict[int, tuple[int, ...]]:
+        """From every node to its root; from the world, none."""
+        found: dict[int, tuple[int, ...]] = {WORLD: ()}
+        for i, parent in enumerate(self.parents):
+            found[i] = (i, *found[parent])
+        return found
 
     def support(self, nodes: Iterable[int]) -> set[int]:
         """Those nodes and all their ancestors."""
-        return {i for node in nodes for i in self.path(node)}
+        return {i for node in nodes for i in self.paths[node]}
 
     def common_ancestor(self, nodes: Iterable[int]) -> int:
         """The nearest node that supports all of them; the world if there is none."""
-        return max(set.intersection(*(set(self.path(i)) for i in nodes)), default=WORLD)
+        return max(set.intersection(*(set(self.paths[i]) for i in nodes)), default=WORLD)

@@ -10,25 +10,15 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import numpy as np
-
+from sarrus.model.bodies import WORLD
 from sarrus.model.computational_frames import choose_frames, without_noise
 from sarrus.model.joints import AbstractJointType
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
 from sarrus.model.topology import AbstractNode, AbstractTree
-from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.transforms import Transform
-
-
-class Kinematics(NamedTuple):
-    """What a node's joint does at (q, v)."""
-
-    X: Transform  # this node's frame in the parent's
-    S: Array  # (6, m) motion subspace
-    vJ: Array  # (6,) S v
-    cJ: Array  # (6,) dS/dt v, apparent in this frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +33,6 @@ class Node(AbstractNode):
     inertia: Inertia  # without what was moved to the parent
     armature: Array  # (m,)
 
-    def kinematics(self, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ from the robot's q and v (v None: at rest)."""
-        qi = vector(*q[self.q])  # a float among symbols counts as a number
-        if self.offset != 0.0:
-            qi = np.concatenate([qi[:1] + self.offset, qi[1:]])
-        S = self.joint.subspace(qi)
-        X = self.fixed @ Transform(self.joint.factors(qi))
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v[self.v], self.joint.bias(qi, v[self.v]))
-
     @property
     def size(self) -> int:
         return 6
@@ -67,6 +46,24 @@ class Tree(AbstractTree):
     gravity: Array  # (3,) in the world
     ground: Inertia  # what was moved to the world: counts in totals, not in motion
     spins: dict[int, float] = field(default_factory=dict)  # rotors that only spin: moment of inertia about their axis
+
+
+class PlacedFrame(NamedTuple):
+    """A frame in the computational frame of its body; in the world, for one on the world."""
+
+    node: int
+    X: Transform
+
+
+@per_model
+def frames_of(model: Model) -> dict[str, PlacedFrame]:
+    """All frames by name."""
+    nodes, found = tree_of(model).nodes, {}
+    for frame in model.frames:
+        on_body = frame.placement.transform
+        X = on_body if frame.body == WORLD else nodes[frame.body].body @ on_body
+        found[frame.name] = PlacedFrame(frame.body, X)
+    return found
 
 
 @per_model

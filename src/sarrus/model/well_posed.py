@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from sarrus.errors import IllPosedError
+from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
 from sarrus.model.state import random_state
-from sarrus.model.tree import Kinematics, Node, tree_of
+from sarrus.model.tree import Node, tree_of
 from sarrus.spatial.arrays import Array
 
 _RELATIVE = 1e-13  # of the inertia that the joint carries: below, it is rounding
@@ -73,7 +74,7 @@ def _inertias(model: Model) -> list[Array]:
 
 def _joints_at_random(model: Model, seed: int) -> list[Kinematics]:
     q, _ = random_state(model, rng=seed)
-    return [node.kinematics(q) for node in tree_of(model).nodes]
+    return [n.joint.kinematics(n.fixed, n.offset, q[n.q]) for n in tree_of(model).nodes]
 
 
 def _references(nodes: Sequence[Node], joints: Sequence[Kinematics], own: Sequence[Array]) -> list[Array]:

@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 from sarrus.errors import ModelError, RankWarning
-from sarrus.mechanics.clusters.rows import rows_of_cluster
+from sarrus.mechanics.clusters.embedded import rows_of_cluster
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.constraints import Coupling, of_type
 from sarrus.model.embedding import Cluster
@@ -154,7 +154,7 @@ def _preference(model: Model, cluster: Cluster, velocity: int, wanted: set[int])
     i = next(i for i in cluster.bodies if velocity in _span(model, i))
     joint = model.bodies[i].joint
     tree = tree_of(model)
-    carried = sum(float(body.inertia.mass) for k, body in enumerate(model.bodies) if i in tree.path(k))
+    carried = sum(float(body.inertia.mass) for k, body in enumerate(model.bodies) if i in tree.paths[k])
     single = float(joint.type.nv == 1)  # an angle is a better coordinate than a component of an angular velocity
     motors = actuated_joints(model.actuators)
     actuated = float(joint.name in motors if motors else bool(np.isfinite(joint.effort_limit).any()))

@@ -76,3 +76,8 @@ def _flatten(value: Any) -> list[Scalar]:
 
 def _element(value: Any) -> Scalar:
     return float(value) if value.is_constant() else Parameter(value)
+
+
+def add_to(table: dict[int, Any], key: int, M: Any) -> None:
+    """Of whatever can be added: matrices, inertias."""
+    table[key] = table[key] + M if key in table else M

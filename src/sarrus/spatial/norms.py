@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
+from sarrus.spatial.precision import largest
 
 
 def size(*arrays: Array) -> Scalar:
@@ -17,6 +19,7 @@ def root(x: Scalar) -> Scalar:
     return np.sqrt(vector(x))[0]
 
 
-def total(*arrays: Array) -> Scalar:
-    """The sum of all numbers: not finite if one of them is not."""
-    return sum((x for array in arrays for x in np.asarray(array).flat), 0.0)
+def if_finite(yes: Scalar, no: Scalar, *arrays: Array) -> Scalar:
+    """`yes`, unless a number is not finite (their sum is not, either), or so large that what follows may not be."""
+    total = sum((x for array in arrays for x in np.asarray(array).flat), 0.0)
+    return choose(abs(total), largest(), yes, no)

@@ -10,9 +10,8 @@ import numpy as np
 from sarrus.calls.default_method import default_method
 from sarrus.codegen.runtime.compile import compile
 from sarrus.errors import SarrusError, UnsupportedError
-from sarrus.mechanics.bodies.frames import world_poses
-from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
-from sarrus.mechanics.constraints.equations import constraint_rows
+from sarrus.mechanics.bodies import joint_kinematics, outward_motion, world_poses
+from sarrus.mechanics.constraints.rows import constraint_rows
 from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.model import Model
 from sarrus.model.state import integrate

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.constrained_rows import rows_of
-from sarrus.mechanics.mechanism import mechanism
-from sarrus.mechanics.solvers.fallback import FOR_LOOPS, with_fallback
-from sarrus.mechanics.solvers.loop_elimination import eliminate_loops
+from sarrus.mechanics.mechanism import mechanism, rows_of
+from sarrus.mechanics.solvers.loop_elimination import at_world, eliminate_loops, inward, loads_of, outward
 from sarrus.mechanics.solvers.loop_roots import loop_roots
-from sarrus.mechanics.solvers.loop_sweeps import at_world, inward, loads_of, outward
-from sarrus.mechanics.solvers.penalty import typical_mobilities
+from sarrus.mechanics.solvers.mobility import typical_mobilities
 from sarrus.mechanics.solvers.proximal import joined
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result
+from sarrus.mechanics.solvers.result import FOR_LOOPS, ConstrainedDynamicsResult, result, with_fallback
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature

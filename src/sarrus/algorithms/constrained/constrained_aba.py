@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sarrus.algorithms.constrained.lcaba import augmented_lagrangian
-from sarrus.mechanics.constrained_rows import rows_of
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.proximal import MAX_ITERATIONS, RANK_TOLERANCE
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model

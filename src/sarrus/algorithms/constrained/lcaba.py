@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import Mechanism, mechanism
-from sarrus.mechanics.solvers.elimination_order import minimum_degree, nodes_of, support
+from sarrus.mechanics.mechanism import Mechanism, mechanism, rows_of
+from sarrus.mechanics.solvers.elimination_order import minimum_degree, nodes_of
 from sarrus.mechanics.solvers.link_elimination import (
     Loads,
     eliminate_links,
@@ -14,16 +13,15 @@ from sarrus.mechanics.solvers.link_elimination import (
     row_accelerations,
     row_loads,
 )
-from sarrus.mechanics.solvers.penalty import penalties
-from sarrus.mechanics.solvers.proof import seen_by
 from sarrus.mechanics.solvers.proximal import (
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     iterations,
     joined,
+    penalties,
     warm_start,
 )
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status, seen_by
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
@@ -55,7 +53,7 @@ def lcaba(
     fewest neighbours first. Each iteration then repeats two sweeps over the links that carry constraints.
 
     forces0         forces of the last call, to start from (warm start)
-    mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`penalty.py`)
+    mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`mobility.py`)
     tolerance       of the residual and of its change, relative to the accelerations that the rows see, and absolute
     max_iterations  solves, the first included
     rank_tolerance  rows that are independent of others by less than this (a singular value, relative to what is usual)
@@ -81,7 +79,7 @@ def augmented_lagrangian(
     penalty, lam0 = penalties(at.model, mu, dual=False), warm_start(rows, forces0)
     weights = penalty.weights
     e = eliminate_links(at, rows, weights, order)
-    inner_set = support(at.tree, [i for r in rows for i in nodes_of(r)])
+    inner_set = {j for r in rows for i in nodes_of(r) for j in at.tree.paths[i]}
     inner = [i for i in order if i in inner_set]  # what a change of the multipliers reaches before the others
     outer = [i for i in order if i not in inner_set]
 
@@ -108,7 +106,7 @@ def augmented_lagrangian(
 
     # The other links follow those that carry them.
     with stage("outward acceleration"):
-        carriers = support(at.tree, [at.nodes[i].parent for i in outer]) & inner_set
+        carriers = {j for i in outer for j in at.tree.paths[at.nodes[i].parent]} & inner_set
         a = {}
         for i in (i for i in reversed(inner) if i in carriers):
             parent, _, X, S, *_ = at.nodes[i]

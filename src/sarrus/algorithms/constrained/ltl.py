@@ -8,10 +8,8 @@ import numpy as np
 
 from sarrus.algorithms.tree.crba import composite_bodies
 from sarrus.algorithms.tree.rnea import inward_forces
-from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import Mechanism, mechanism, node_accelerations
-from sarrus.mechanics.solvers.fallback import FOR_LINKS, with_fallback
+from sarrus.mechanics.mechanism import Mechanism, mechanism, node_accelerations, rows_of
 from sarrus.mechanics.solvers.joint_space import (
     constraint_jacobian,
     delassus_of,
@@ -19,8 +17,8 @@ from sarrus.mechanics.solvers.joint_space import (
     solve_forward,
     solve_transposed,
 )
-from sarrus.mechanics.solvers.penalty import typical_mobilities
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
+from sarrus.mechanics.solvers.mobility import typical_mobilities
+from sarrus.mechanics.solvers.result import FOR_LINKS, ConstrainedDynamicsResult, joined, result, with_fallback
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm

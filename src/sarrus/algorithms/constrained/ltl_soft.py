@@ -5,17 +5,15 @@ from __future__ import annotations
 from sarrus.algorithms.constrained.ltl import free_forces, node_accelerations, solve_in_joint_space
 from sarrus.algorithms.constrained.pv_soft import soft_weight
 from sarrus.algorithms.tree.crba import composite_bodies
-from sarrus.mechanics.constrained_rows import rows_of
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.joint_space import ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, add_to
 from sarrus.spatial.linear_algebra import symmetric_product
 from sarrus.spatial.stages import stage
-from sarrus.spatial.sums import add_to
 
 
 @algorithm(

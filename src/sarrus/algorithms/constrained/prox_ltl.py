@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from sarrus.algorithms.constrained.ltl import free_forces
 from sarrus.algorithms.tree.crba import composite_bodies
-from sarrus.mechanics.constrained_rows import rows_of
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
+from sarrus.mechanics.solvers.loop_elimination import dual_scale
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
-from sarrus.mechanics.solvers.loop_sweeps import dual_scale
-from sarrus.mechanics.solvers.penalty import penalties
 from sarrus.mechanics.solvers.proximal import (
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     confirmed,
     iterations,
     joined,
+    penalties,
     warm_start,
 )
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.constrained_rows import rows_of
-from sarrus.mechanics.mechanism import mechanism
-from sarrus.mechanics.solvers.loop_elimination import damped, eliminate_loops
-from sarrus.mechanics.solvers.loop_sweeps import dual_scale, inward, loads_of, outward
-from sarrus.mechanics.solvers.penalty import penalties
-from sarrus.mechanics.solvers.proof import seen_by
+from sarrus.mechanics.mechanism import mechanism, rows_of
+from sarrus.mechanics.solvers.loop_elimination import damped, dual_scale, eliminate_loops, inward, loads_of, outward
 from sarrus.mechanics.solvers.proximal import (
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     confirmed,
     iterations,
     joined,
+    penalties,
     warm_start,
 )
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status, seen_by
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.relative_motion import path_to_root
-from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import Eliminated, Mechanism, eliminate, mechanism
-from sarrus.mechanics.solvers.fallback import FOR_LINKS, with_fallback
-from sarrus.mechanics.solvers.penalty import typical_mobilities
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
+from sarrus.mechanics.mechanism import Eliminated, Mechanism, eliminate, mechanism, rows_of
+from sarrus.mechanics.solvers.mobility import typical_mobilities
+from sarrus.mechanics.solvers.result import FOR_LINKS, ConstrainedDynamicsResult, joined, result, with_fallback
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
@@ -122,7 +119,7 @@ def _groups(root: int, at: Mechanism, rows: list[Rows]) -> int:
     """
     groups: list[tuple[set[int], int]] = []  # the nodes that carry a group, and how many rows it has
     for r in rows:
-        path = path_to_root(at.tree, r.node)
+        path = at.tree.paths[r.node]
         if path[-1] != root:
             continue
         carried, count = set(path[:-1]), len(r.k)

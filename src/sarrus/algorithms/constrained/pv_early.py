@@ -6,11 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.constrained_rows import rows_of
-from sarrus.mechanics.mechanism import Eliminated, eliminate, mechanism
-from sarrus.mechanics.solvers.fallback import FOR_LINKS, with_fallback
-from sarrus.mechanics.solvers.penalty import typical_mobilities
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
+from sarrus.mechanics.mechanism import Eliminated, eliminate, mechanism, rows_of
+from sarrus.mechanics.solvers.mobility import typical_mobilities
+from sarrus.mechanics.solvers.result import FOR_LINKS, ConstrainedDynamicsResult, joined, result, with_fallback
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm

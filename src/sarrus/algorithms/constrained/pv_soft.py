@@ -6,8 +6,7 @@ import numpy as np
 
 from sarrus.algorithms.tree.aba import articulated_bodies
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.constrained_rows import rows_of
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, joined, result
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.constrained_rows import rows_of_links
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import mechanism, rows_of_links
 from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.algorithms.tree.crba import composite_bodies
-from sarrus.mechanics.constrained_rows import rows_of_links
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import mechanism, rows_of_links
 from sarrus.mechanics.solvers.joint_space import constraint_jacobian, delassus_of, ltdl
 from sarrus.mechanics.solvers.loop_delassus import has_loops, rows_at_rest
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian

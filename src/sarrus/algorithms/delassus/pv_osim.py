@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.constrained_rows import rows_of_links
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import mechanism, rows_of_links
 from sarrus.mechanics.solvers.loop_delassus import carry_rows, has_loops, rows_at_rest
 from sarrus.mechanics.solvers.propagators import Propagator, propagators
 from sarrus.model.model import Model

@@ -8,10 +8,8 @@ import numpy as np
 
 from sarrus.algorithms.delassus.pv_osim import collect_rows
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.constrained_rows import rows_of_links
 from sarrus.mechanics.constraints.link_rows import link_constraints
-from sarrus.mechanics.mechanism import mechanism
-from sarrus.mechanics.solvers.proof import if_finite
+from sarrus.mechanics.mechanism import mechanism, rows_of_links
 from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
@@ -20,7 +18,7 @@ from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import ldl, ldl_congruence, ldl_forward, ldl_semidefinite, ldl_solve
-from sarrus.spatial.norms import size
+from sarrus.spatial.norms import if_finite, size
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
@@ -72,7 +70,7 @@ def pv_osim_fast(model: Model, q: Array, rhs: Array) -> DelassusOperatorResult:
     with stage("status"):
         off = back - rhs
         met = choose(size(off), _TOLERANCE * size(rhs) + _NOTHING, Status.OK, Status.NOT_DETERMINED)
-        status = if_finite(met if len(off) else Status.OK, applied, solved)
+        status = if_finite(met if len(off) else Status.OK, Status.NOT_FINITE, applied, solved)
     return DelassusOperatorResult(applied, solved, np.asarray(status, dtype=object))
 
 
@@ -107,7 +105,7 @@ def _solve(root: Propagator, L: Array, blocks: list[list[int]], K: Array, r: lis
 
 def _blocks(tree: AbstractTree, support: Support, root: int) -> list[list[int]]:
     """The rows beyond each child of a root."""
-    beyond = [support.ES[child] for child in tree.children(root)]
+    beyond = [support.ES[child] for child in tree.children[root]]
     return [[row for e in ES for row in range(*support.spans[e].indices(support.m))] for ES in beyond if ES]
 
 

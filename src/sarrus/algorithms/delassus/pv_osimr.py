@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.constrained_rows import rows_of_links
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import mechanism, rows_of_links
 from sarrus.mechanics.solvers.propagators import Propagator, Support, propagators, put_block, symmetric_part
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
@@ -80,7 +79,7 @@ def branching_links(tree: AbstractTree, support: Support) -> set[int]:
     sizes = [span.stop - span.start for span in support.spans]
     N = set()
     for i in range(len(tree.nodes)):
-        children = [support.ES[k] for k in tree.children(i)] + [[e] for e, at in enumerate(support.at) if at == i]
+        children = [support.ES[k] for k in tree.children[i]] + [[e] for e, at in enumerate(support.at) if at == i]
         meet = all(len(ES) < len(support.ES[i]) for ES in children) and support.ES[i]
         if meet and sum(sizes[e] for e in support.ES[i]) > tree.nodes[i].size:
             N.add(i)

@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.tree.aba import articulated_bodies
-from sarrus.mechanics.mechanism import mechanism
-from sarrus.mechanics.solvers.proof import if_finite
-from sarrus.mechanics.solvers.result import spanning
+from sarrus.mechanics.mechanism import mechanism, spanning
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.norms import if_finite
 from sarrus.status import Status
 
 
@@ -42,7 +41,7 @@ def ce_aba(
     """Joint accelerations of a model whose constraints are embedded (`sarrus.embed`): ABA on its cluster tree.
 
     Algorithm 1 of the constraint-embedding paper, eqs (55) and (56), about the bias motion, in which the dependent
-    joints accelerate by g. Of a cluster only bodies that others see take part in the sweeps (`cluster_passages.py`).
+    joints accelerate by g. Of a cluster only bodies that others see take part in the sweeps (`clusters/nodes.py`).
 
     v or yd      velocities of all joints, or of the independent ones
     tau or tau_y forces on all joints, or on the independent velocities
@@ -50,5 +49,5 @@ def ce_aba(
     given = np.zeros(model.nv) if tau is None else tau
     at = mechanism(model, q, v, given, external_forces, yd=yd, tau_y=tau_y)
     ydd = articulated_bodies(at.nodes).qdd
-    qdd, status = spanning(at, ydd, if_finite(Status.OK, ydd))
+    qdd, status = spanning(at, ydd, if_finite(Status.OK, Status.NOT_FINITE, ydd))
     return EmbeddedDynamicsResult(qdd, ydd, np.asarray(status, dtype=object))

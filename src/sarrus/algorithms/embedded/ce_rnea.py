@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sarrus.algorithms.tree.rnea import armature_of, inward_forces
-from sarrus.mechanics.bodies.motion import outward_motion, resultant_forces
+from sarrus.mechanics.bodies import outward_motion, resultant_forces
 from sarrus.mechanics.clusters.embedded import embedded_at
 from sarrus.mechanics.clusters.motors import motor_forces
 from sarrus.model.model import Model

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.motion import joint_kinematics
-from sarrus.mechanics.constraints.equations import position_errors
+from sarrus.mechanics.bodies import joint_kinematics
+from sarrus.mechanics.constraints.rows import position_errors
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.registry.features import Feature

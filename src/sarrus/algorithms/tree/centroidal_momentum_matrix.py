@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.center import center
-from sarrus.mechanics.bodies.frames import world_poses
-from sarrus.mechanics.bodies.motion import joint_kinematics
+from sarrus.mechanics.bodies import center, joint_kinematics, world_poses
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm

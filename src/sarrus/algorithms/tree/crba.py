@@ -7,11 +7,10 @@ import numpy as np
 from sarrus.mechanics.mechanism import Node, mechanism
 from sarrus.model.model import Model
 from sarrus.registry.table import algorithm
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, add_to
 from sarrus.spatial.inertia import momentum
 from sarrus.spatial.stacked import columns_T, transforms_of
 from sarrus.spatial.stages import stage
-from sarrus.spatial.sums import add_to
 
 
 @algorithm(outputs="M", cost="O(n d)", references=("walker1982", "featherstone2008"))

@@ -7,9 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.tree.rnea import armature_of
-from sarrus.mechanics.bodies.center import total_first_moment
-from sarrus.mechanics.bodies.frames import spatial_velocities, world_poses
-from sarrus.mechanics.bodies.motion import joint_kinematics
+from sarrus.mechanics.bodies import joint_kinematics, spatial_velocities, total_first_moment, world_poses
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm

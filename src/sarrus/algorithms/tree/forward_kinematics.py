@@ -7,11 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities, world_poses
-from sarrus.mechanics.bodies.motion import Motion, joint_kinematics, outward_motion
-from sarrus.model.bodies import WORLD, Frame
+from sarrus.mechanics.bodies import (
+    Motion,
+    joint_kinematics,
+    outward_motion,
+    spatial_velocities,
+    world_poses,
+)
+from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
-from sarrus.model.tree import Tree, tree_of
+from sarrus.model.tree import PlacedFrame, frames_of, tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -46,21 +51,21 @@ def forward_kinematics(
     poses = world_poses(tree, joints)
     velocities = spatial_velocities(tree, joints)
     motions = outward_motion(tree, joints, a, gravity=False)
-    rows = [_frame_row(tree, frame, poses, velocities, motions) for frame in chosen]
+    rows = [_frame_row(frames_of(model)[frame.name], poses, velocities, motions) for frame in chosen]
     if not rows:
         return ForwardKinematicsResult(np.zeros((0, 3, 3)), np.zeros((0, 3)), np.zeros((0, 6)), np.zeros((0, 6)))
     return ForwardKinematicsResult(*(np.stack(column) for column in zip(*rows, strict=True)))
 
 
 def _frame_row(
-    tree: Tree, frame: Frame, poses: list[tuple[Array, Array]], velocities: list[Array], motions: list[Motion]
+    frame: PlacedFrame, poses: list[tuple[Array, Array]], velocities: list[Array], motions: list[Motion]
 ) -> tuple[Array, Array, Array, Array]:
-    T = frame_in_node(tree, frame)
-    if frame.body == WORLD:
+    i, T = frame
+    if i == WORLD:
         return T.R, T.p, np.zeros(6), np.zeros(6)
-    R, p = poses[frame.body]
-    velocity = velocities[frame.body]
-    motion = motions[frame.body]
+    R, p = poses[i]
+    velocity = velocities[i]
+    motion = motions[i]
     # From the point's acceleration to the spatial one: less w x v.
     acceleration = np.concatenate([motion.a - cross(velocity[3:], velocity[:3]), motion.alpha])
     return R @ T.R, p + R @ T.p, T.apply(velocity), T.apply(acceleration)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.errors import unknown_name
-from sarrus.mechanics.bodies.frames import frame_in_node
-from sarrus.mechanics.bodies.motion import joint_kinematics
+from sarrus.mechanics.bodies import joint_kinematics
 from sarrus.model.bodies import WORLD, Frame
+from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics, tree_of
+from sarrus.model.tree import frames_of, tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -42,7 +42,7 @@ def frame_jacobian(model: Model, q: Array, frame: str, reference: str = "local")
 def local_jacobian(model: Model, joints: list[Kinematics], frame: Frame) -> tuple[Array, Array, Array]:
     """J in the frame's own axes, and the frame's pose (R, p) in the world, walking from the frame to the root."""
     nodes = tree_of(model).nodes
-    T = frame_in_node(tree_of(model), frame)
+    T = frames_of(model)[frame.name].X
     R, p = T.R, T.p  # of the frame, in the node reached
     columns: dict[int, Array] = {}
     with stage("jacobian"):

@@ -6,11 +6,10 @@ import numpy as np
 
 from sarrus.algorithms.tree.frame_jacobian import REFERENCES, local_jacobian
 from sarrus.errors import unknown_name
-from sarrus.mechanics.bodies.frames import frame_in_node, spatial_velocities
-from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion
+from sarrus.mechanics.bodies import joint_kinematics, outward_motion, spatial_velocities
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
-from sarrus.model.tree import tree_of
+from sarrus.model.tree import frames_of, tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import cross
@@ -32,7 +31,7 @@ def frame_jacobian_bias(model: Model, q: Array, v: Array, frame: str, reference:
     joints = joint_kinematics(tree, q, v)
     motion = outward_motion(tree, joints, gravity=False)[found.body]
     velocity = spatial_velocities(tree, joints)[found.body]
-    T = frame_in_node(tree, found)
+    T = frames_of(model)[frame].X
     spatial = T.apply(np.concatenate([motion.a - cross(velocity[3:], velocity[:3]), motion.alpha]))
     if reference == "local":
         return spatial

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sarrus.algorithms.tree.rnea import inward_forces
-from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion, resultant_forces
+from sarrus.mechanics.bodies import joint_kinematics, outward_motion, resultant_forces
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm

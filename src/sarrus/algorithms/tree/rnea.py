@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sarrus.mechanics.bodies.motion import joint_kinematics, outward_motion, resultant_forces
+from sarrus.mechanics.bodies import joint_kinematics, outward_motion, resultant_forces
 from sarrus.mechanics.mechanism import Node
+from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
 from sarrus.model.topology import AbstractTree
-from sarrus.model.tree import Kinematics, Tree, tree_of
+from sarrus.model.tree import Tree, tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.stages import stage

@@ -1,19 +1,30 @@
-"""A model with embedded constraints, at a state: between spanning velocities v, of all joints, and independent ones."""
+"""A model with embedded constraints, at a state: between spanning velocities v, of all joints, and independent ones.
+
+Constraint-embedding paper, eqs (2) to (6): the rows K qd = 0, K qdd = k of a cluster's constraints determine its
+dependent velocities. K and k are those of the cluster alone, its output body at rest, since a loop does not feel how it
+is carried. The dependent velocities follow block by block (`Cluster.blocks`); rows beyond those are redundant.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.motion import joint_kinematics
-from sarrus.mechanics.clusters.motion import ClusterMotion, cluster_motions
-from sarrus.mechanics.constraints.rows import Block, Rows, merged
+from sarrus.mechanics.bodies import joint_kinematics, outward_motion, spatial_velocities
+from sarrus.mechanics.constraints.rows import AT_REST, Block, KinematicState, Rows, merged, rows_at
+from sarrus.model.bodies import WORLD
 from sarrus.model.cluster_tree import ClusterTree, cluster_tree_of, spinning_tree_of
+from sarrus.model.embedding import Cluster
+from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
-from sarrus.model.tree import Kinematics, Tree, tree_of
-from sarrus.spatial.arrays import Array, Scalar
+from sarrus.model.tree import Tree, tree_of
+from sarrus.spatial.arrays import Array, Scalar, add_to
 from sarrus.spatial.choice import choose
+from sarrus.spatial.square import solve_square
+from sarrus.spatial.stacked import rows_T
+from sarrus.spatial.stages import stage
 
 SINGULAR = 1e-12  # regularity (`spatial/square.py`) below which a cluster counts as singular: an angle of 1e-6
 
@@ -111,3 +122,94 @@ def _embedded(model: Model, tree: Tree, q: Array, v: Array) -> Embedded:
     assert model.embedding is not None
     nodes = [cluster_tree_of(model).node_of[cluster.bodies[0]] for cluster in model.embedding.clusters]
     return Embedded(model, tree, joints, dict(zip(nodes, motions, strict=True)), v)
+
+
+class ClusterMotion(NamedTuple):
+    """Of the cluster's velocities, in the order of v."""
+
+    velocities: tuple[int, ...]  # as numbered in v
+    G: Array  # (n, ny)
+    g: Array  # (n,)
+    regularity: Scalar  # 0 where the constraints do not determine the dependent velocities, else about 1
+
+    def rows_of(self, span: slice) -> list[int]:
+        """Which rows of G belong to a joint's velocities."""
+        return [self.velocities.index(k) for k in range(span.start, span.stop)]
+
+
+def cluster_motions(model: Model, joints: list[Kinematics], q: Array, v: Array) -> list[ClusterMotion]:
+    """Of every cluster of an embedded model."""
+    assert model.embedding is not None
+    clusters = model.embedding.clusters
+    tree = _detached(tree_of(model), clusters)
+    with stage("clusters"):
+        motions = outward_motion(tree, joints, gravity=False)
+        at = KinematicState(model, joints, motions, spatial_velocities(tree, joints), AT_REST, q, v)
+        return [_motion(model, cluster, *cluster_rows(cluster, at)) for cluster in clusters]
+
+
+def _detached(tree: Tree, clusters: tuple[Cluster, ...]) -> Tree:
+    """Every cluster's output body at rest: its base bodies hang on the world."""
+    bases = {i for cluster in clusters for i in cluster.bodies if tree.nodes[i].parent == cluster.output}
+    nodes = tuple(replace(node, parent=WORLD) if i in bases else node for i, node in enumerate(tree.nodes))
+    return replace(tree, nodes=nodes)
+
+
+def _motion(model: Model, cluster: Cluster, K: Array, k: Array) -> ClusterMotion:
+    """G and g by the implicit function theorem, block by block."""
+    velocities = velocities_of(model, cluster)
+    ny = len(cluster.independent)
+    column = {v: x for x, v in enumerate(velocities)}
+    free = [column[v] for v in cluster.independent]
+    dtype = np.result_type(K, k)
+    motion = np.zeros((len(velocities), ny + 1), dtype=dtype)  # [G g]
+    motion[free, range(ny)] = 1.0
+    known = list(free)
+    regularity: Scalar = 1.0
+    for (rows, dependent), usual in zip(cluster.blocks, cluster.lengths, strict=True):
+        mine = [column[v] for v in dependent]
+        moved = K[np.ix_(rows, known)] @ motion[known]
+        rhs = np.concatenate([-moved[:, :ny], k[list(rows), None] - moved[:, ny:]], axis=1)
+        motion[mine], regular = solve_square(K[np.ix_(rows, mine)], rhs, usual)
+        regularity = regular if regularity == 1.0 else choose(regular, regularity, regular, regularity)
+        known += mine
+    return ClusterMotion(velocities, motion[:, :ny], motion[:, ny], regularity)
+
+
+def rows_of_cluster(model: Model, cluster: Cluster, q: Array) -> Array:
+    """K of a cluster at rest, before its coordinates are chosen."""
+    rest = np.zeros(model.nv)
+    joints = joint_kinematics(tree_of(model), q, rest)
+    still = KinematicState(model, joints, [AT_REST] * model.nb, [np.zeros(6)] * model.nb, AT_REST, q, rest)
+    return cluster_rows(cluster, still)[0]
+
+
+def velocities_of(model: Model, cluster: Cluster) -> tuple[int, ...]:
+    return tuple(k for i in cluster.bodies for k in range(model.nv)[model.layout.v[i]])
+
+
+def cluster_rows(cluster: Cluster, at: KinematicState) -> tuple[Array, Array]:
+    """K (m, n) on the cluster's velocities, and k (m,); at: where all base bodies of clusters hang on the world."""
+    mine = [i in cluster.bodies for i in range(at.model.nb)]  # what else its constraints hold is the output body
+    motions = [x if moves else AT_REST for x, moves in zip(at.motions, mine, strict=True)]
+    velocities = [x if moves else np.zeros(6) for x, moves in zip(at.velocities, mine, strict=True)]
+    declared = {constraint.name: constraint for constraint in at.model.constraints}
+    rows = rows_at(
+        replace(at, motions=motions, velocities=velocities), [declared[name] for name in cluster.constraints]
+    )
+    K = [rows_on_velocities(at.model, cluster, at.joints, r) for r in rows]
+    return np.concatenate(K), np.concatenate([r.k for r in rows])
+
+
+def rows_on_velocities(model: Model, cluster: Cluster, joints: list[Kinematics], rows: Rows) -> Array:
+    """Rows on bodies, or on joints, as rows on the cluster's velocities."""
+    parts = [E for _, E in rows.relation] or [block.K for block in rows.blocks]
+    K = np.zeros((len(rows.k), model.nv), dtype=np.result_type(*parts))
+    for i, E in rows.relation:
+        K[:, model.layout.v[i]] = E
+    pending: dict[int, Array] = {} if rows.relation else {block.node: block.K for block in rows.blocks}
+    for i in reversed(cluster.bodies):
+        if i in pending:
+            K[:, model.layout.v[i]] = pending[i] @ joints[i].S
+            add_to(pending, tree_of(model).nodes[i].parent, rows_T(joints[i].X, pending[i]))
+    return np.take(K, velocities_of(model, cluster), axis=1)

@@ -9,16 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.errors import UnsupportedError, unknown_name
-from sarrus.mechanics.bodies.frames import frame_in_node
-from sarrus.mechanics.bodies.relative_motion import Side, relative
-from sarrus.mechanics.clusters.embedded import Embedded
-from sarrus.mechanics.clusters.rows import rows_on_velocities
-from sarrus.mechanics.constraints.kinematic_state import AT_REST
-from sarrus.mechanics.constraints.rows import Block, Rows, merged
+from sarrus.mechanics.bodies import Side, relative
+from sarrus.mechanics.clusters.embedded import Embedded, rows_on_velocities
+from sarrus.mechanics.constraints.rows import AT_REST, Block, Rows, merged
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import LoopClosure, of_type
 from sarrus.model.model import Model
-from sarrus.model.tree import tree_of
+from sarrus.model.tree import frames_of, tree_of
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
 from sarrus.spatial.rotations import cross
@@ -72,9 +69,8 @@ def _rate(model: Model, embedded: Embedded, name: str) -> tuple[int, Array]:
 def _loop_rate(model: Model, embedded: Embedded, loop: LoopClosure) -> tuple[int, Array]:
     """The rate of a cut joint, as a row on its cluster's velocities: b against a, along the axis in a."""
     sides = []
-    for frame in (model.frame(name) for name in loop.frames):
-        X = frame_in_node(tree_of(model), frame)
-        sides.append(Side(frame.body, X.p, X.R, np.zeros(6), AT_REST))
+    for i, X in (frames_of(model)[name] for name in loop.frames):
+        sides.append(Side(i, X.p, X.R, np.zeros(6), AT_REST))
     x = relative(tree_of(model), embedded.joints, *sides)
     u = x.a.axes @ loop.basis[0]
     blocks = []

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.bodies.center import center
-from sarrus.mechanics.constraints.kinematic_state import KinematicState
-from sarrus.mechanics.constraints.rows import Block, Rows, feedback
+from sarrus.mechanics.bodies import center
+from sarrus.mechanics.constraints.rows import EQUATIONS, Block, Equations, KinematicState, Rows, feedback
 from sarrus.model.constraints import CenterOfMass
-from sarrus.model.tree import Kinematics, Tree, tree_of
+from sarrus.model.joints import Kinematics
+from sarrus.model.tree import Tree, tree_of
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.rotations import cross, skew
 from sarrus.spatial.stages import stage
@@ -68,3 +68,6 @@ def _carried(tree: Tree, joints: list[Kinematics]) -> tuple[list[Scalar], list[A
 
 def _is_zero(mass: Scalar, h: Array) -> bool:
     return all(isinstance(x, float) and x == 0.0 for x in (mass, *h))
+
+
+EQUATIONS[CenterOfMass] = Equations(center_of_mass_rows, center_of_mass_error)

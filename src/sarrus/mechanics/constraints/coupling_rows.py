@@ -7,13 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.constraints.kinematic_state import KinematicState
-from sarrus.mechanics.constraints.rows import Block, Rows, feedback
+from sarrus.mechanics.constraints.rows import EQUATIONS, Block, Equations, KinematicState, Rows, feedback
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Coupling
 from sarrus.model.tree import tree_of
-from sarrus.spatial.arrays import Array, Scalar, vector
-from sarrus.spatial.sums import add_to
+from sarrus.spatial.arrays import Array, Scalar, add_to, vector
 
 
 class Relation(NamedTuple):
@@ -56,12 +54,12 @@ def coupling_error(coupling: Coupling, at: KinematicState, of_dynamics: bool) ->
 def _relation(coupling: Coupling, at: KinematicState) -> Relation:
     """sum of ratios * q - polynomial(q of the driver), and its derivatives."""
     model = at.model
-    speeds: dict[int, Scalar] = {model.joint_index(name): vector(ratio)[0] for name, ratio in coupling.ratios}
+    speeds: dict[int, Scalar] = {model.layout.index[name]: vector(ratio)[0] for name, ratio in coupling.ratios}
     position = sum((ratio * _position(coupling, at, name) for name, ratio in coupling.ratios), 0.0)
     curvature: Scalar = 0.0
     offset: Scalar = coupling.polynomial[0]
     if coupling.driver is not None:
-        driver = model.joint_index(coupling.driver)
+        driver = model.layout.index[coupling.driver]
         rate = at.v[model.layout.v[driver]][0]
         offset, slope, bend = _polynomial(coupling.polynomial, _position(coupling, at, coupling.driver))
         curvature = bend * rate * rate
@@ -72,13 +70,14 @@ def _relation(coupling: Coupling, at: KinematicState) -> Relation:
 
 def _position(coupling: Coupling, at: KinematicState, name: str) -> Scalar:
     """A joint's coordinate, from where it is measured."""
-    joint = at.model.bodies[at.model.joint_index(name)].joint
+    number = at.model.layout.index[name]
+    joint = at.model.bodies[number].joint
     if joint.type.nv != 1:
         raise UnsupportedError(
             f"constraint {coupling.name!r}: joint {name!r} is {joint.type.name}; only joints with one coordinate "
             f"can be coupled"
         )
-    return at.q[at.model.layout.q_of(name)][0] - dict(coupling.references).get(name, 0.0)
+    return at.q[at.model.layout.q[number]][0] - dict(coupling.references).get(name, 0.0)
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -89,3 +88,6 @@ def _polynomial(coefficients: tuple[float, ...], x: Scalar) -> tuple[Scalar, Sca
         slope = slope * x + value
         value = value * x + c
     return value, slope, bend
+
+
+EQUATIONS[Coupling] = Equations(coupling_rows, coupling_error)

@@ -1,7 +1,7 @@
 """Constraints of links against the world, as rows on nodes (`rows.py`), and their position errors.
 
-Rows act on accelerations in excess of the bias motion (`sweeps.py`), so k already holds the velocity-product terms,
-gravity's field and Baumgarte's feedback.
+Rows act on accelerations in excess of the bias motion (`mechanics/bodies.py`), so k already holds the velocity-product
+terms, gravity's field and Baumgarte's feedback.
 """
 
 from __future__ import annotations
@@ -11,14 +11,20 @@ from collections.abc import Callable
 import numpy as np
 
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.bodies.frames import frame_in_node
-from sarrus.mechanics.constraints.kinematic_state import KinematicState
 from sarrus.mechanics.constraints.rotation_errors import rotation_vector
-from sarrus.mechanics.constraints.rows import Block, Rows, motion_matrix, rotation_sines
+from sarrus.mechanics.constraints.rows import (
+    EQUATIONS,
+    Block,
+    Equations,
+    KinematicState,
+    Rows,
+    motion_matrix,
+    rotation_sines,
+)
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Contact, LinkConstraint, LinkRows, of_type
 from sarrus.model.model import Model
-from sarrus.model.tree import tree_of
+from sarrus.model.tree import PlacedFrame, frames_of
 from sarrus.spatial.arrays import Array, is_numeric
 from sarrus.spatial.transforms import Transform
 
@@ -30,8 +36,8 @@ def link_constraints(model: Model) -> list[LinkConstraint]:
 
 def row_matrices(model: Model) -> list[tuple[int, Array]]:
     """(node, K) of every constraint: all that the Delassus matrix needs."""
-    placed = [(c, *_moving(c, model)) for c in link_constraints(model)]
-    return [(i, c.rows_on(motion_matrix(X))) for c, i, X in placed]
+    placed = [(c, _moving(c, model)) for c in link_constraints(model)]
+    return [(frame.node, c.rows_on(motion_matrix(frame.X))) for c, frame in placed]
 
 
 def contact_rows(contact: Contact, at: KinematicState, desired: Array) -> Rows:
@@ -43,7 +49,7 @@ def contact_rows(contact: Contact, at: KinematicState, desired: Array) -> Rows:
     if contact.dim == 6:
         k = X.inverse().apply(desired - error) - at.bias(i) - rate * velocity
         return Rows((Block(i, np.eye(6)),), k, contact.R, X)
-    K = contact.rows_on(motion_matrix(X))
+    K = motion_matrix(X)[: contact.dim]
     bias = at.motions[i].a + at.motions[i].Gamma @ X.p + at.gravity[i]
     k = desired - X.rotate_T(bias) - rate * (K @ velocity) - error
     return Rows((Block(i, K),), k, contact.R)
@@ -64,22 +70,21 @@ def link_rows(constraint: LinkRows, at: KinematicState, desired: Array) -> Rows:
 
 def link_error(constraint: LinkConstraint, at: KinematicState, of_dynamics: bool) -> tuple[Array, Array]:
     """Position error and Jacobian; on the world, zeros."""
-    frame = at.model.frame(constraint.frame)
-    X = frame_in_node(tree_of(at.model), frame)
+    i, X = frames_of(at.model)[constraint.frame]
     K = constraint.rows_on(motion_matrix(X))
-    if frame.body == WORLD:
+    if i == WORLD:
         return np.zeros(len(K)), np.zeros((len(K), at.model.nv))
-    return _error(constraint, X, at.poses[frame.body], rotation_vector), at.jacobian([(frame.body, K)])
+    return _error(constraint, X, at.poses[i], rotation_vector), at.jacobian([(i, K)])
 
 
-def _moving(constraint: LinkConstraint, model: Model) -> tuple[int, Transform]:
+def _moving(constraint: LinkConstraint, model: Model) -> PlacedFrame:
     """The node of the frame, and the frame in the node."""
-    frame = model.frame(constraint.frame)
-    if frame.body == WORLD:
+    placed = frames_of(model)[constraint.frame]
+    if placed.node == WORLD:
         raise UnsupportedError(
             f"constraint {constraint.name!r}: frame {constraint.frame!r} is on the world, which does not move"
         )
-    return frame.body, frame_in_node(tree_of(model), frame)
+    return placed
 
 
 def _error(
@@ -103,3 +108,7 @@ def _lengths(K: Array) -> Array:
     scale = np.where(scale > 0.0, scale, 1.0)
     length = scale * np.linalg.norm(K / scale[:, None], axis=1)
     return np.where(length > 0.0, length, 1.0)
+
+
+EQUATIONS[Contact] = Equations(contact_rows, link_error)
+EQUATIONS[LinkRows] = Equations(link_rows, link_error)

@@ -1,37 +1,153 @@
-"""Rows and position errors of constraints between two frames: any joint type as the cut joint, and distances."""
+"""Rows and position errors of constraints between two frames: any joint type as the cut joint, and distances.
+
+They are made of primitive conditions between frame a and frame b, each with its exact derivatives. K acts on
+accelerations in excess of the bias motion; the rows' force acts on b, and its opposite on a.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.bodies.relative_motion import Relative
-from sarrus.mechanics.constraints import conditions, rotation_errors
-from sarrus.mechanics.constraints.conditions import Condition, joined, perpendicular
-from sarrus.mechanics.constraints.kinematic_state import KinematicState
-from sarrus.mechanics.constraints.rows import Block, Rows, feedback, merged, turned
+from sarrus.mechanics.bodies import Relative
+from sarrus.mechanics.constraints.rotation_errors import alignment_error, rotation_error
+from sarrus.mechanics.constraints.rows import (
+    EQUATIONS,
+    Block,
+    Equations,
+    KinematicState,
+    Rows,
+    feedback,
+    merged,
+    rotation_sines,
+    turned,
+)
 from sarrus.model.bodies import WORLD
+from sarrus.model.constraints import Distance, LoopClosure
 from sarrus.model.constraints.loops import Held, LoopConstraint
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
+from sarrus.spatial.rotations import cross, skew
+
+E = np.eye(3)
+
+
+class Condition(NamedTuple):
+    """Rows with their position, velocity and bias acceleration."""
+
+    K_a: Array  # (m, 6)
+    K_b: Array  # (m, 6)
+    error: Array  # (m,)
+    rate: Array  # (m,)
+    bias: Array  # (m,)
+
+    @property
+    def at_rest(self) -> Condition:
+        """The same between two frames of one body, which nothing moves against each other."""
+        still = np.zeros(len(self.error))
+        return Condition(np.zeros(self.K_a.shape), np.zeros(self.K_b.shape), self.error, still, still)
+
+
+def all_of(parts: list[Condition]) -> Condition:
+    return Condition(*(np.concatenate(field) for field in zip(*parts, strict=True)))
+
+
+def point_rows(p: Array) -> Array:
+    """(3, 6) of the acceleration of a node's point p."""
+    return np.concatenate([E, -skew(p)], axis=1)
+
+
+def coincide(x: Relative) -> Condition:
+    """The two origins are one point (in the axes of node a, which do not take part in the derivative)."""
+    rate = x.R @ x.b.point_velocity(x.b.p) - x.a.point_velocity(x.a.p)
+    bias = x.R @ x.b.point_acceleration(x.b.p) - x.a.point_acceleration(x.a.p)
+    return Condition(-point_rows(x.a.p), x.R @ point_rows(x.b.p), x.offset, rate, bias)
+
+
+def coordinate(x: Relative, d: Array) -> Condition:
+    """b's origin keeps zero in direction d of frame a, as seen from a."""
+    d = x.a.axes @ d
+    K_a = -np.concatenate([d, cross(x.s, d)])
+    carried = d @ x.R
+    K_b = np.concatenate([carried, cross(x.b.p, carried)])
+    return Condition(K_a[None], K_b[None], vector(d @ x.offset), vector(d @ x.v), vector(d @ x.acceleration))
+
+
+def perpendicular(x: Relative, t: Array, w: Array) -> Condition:
+    """Direction w of frame b stays perpendicular to direction t of frame a."""
+    t, n = x.a.axes @ t, x.turned(w)
+    m = cross(n, t)  # t . (omega x n) = omega . (n x t)
+    zero = np.zeros(3)
+    spin = x.w
+    bias = m @ x.alpha + t @ cross(spin, cross(spin, n))
+    K_a, K_b = np.concatenate([zero, -m]), np.concatenate([zero, m @ x.R])
+    return Condition(K_a[None], K_b[None], vector(t @ n), vector(m @ spin), vector(bias))
+
+
+def no_rotation(x: Relative) -> Condition:
+    """Frame b does not turn against frame a; the error is the sine of the angle about each axis of node a."""
+    zero = np.zeros((3, 3))
+    error = rotation_sines(x.R @ x.b.axes @ x.a.axes.T)
+    bias = x.R @ x.b.motion.alpha - x.a.motion.alpha
+    return Condition(np.concatenate([zero, -E], axis=1), np.concatenate([zero, x.R], axis=1), error, x.w, bias)
+
+
+def no_turn(x: Relative, axes: Array, error: Array) -> Condition:
+    """The same as an error of position: frame b is not turned about these axes of node a. No rates and biases."""
+    zero, unknown = np.zeros((len(axes), 3)), np.zeros(len(axes))
+    K_a, K_b = np.concatenate([zero, -axes], axis=1), np.concatenate([zero, axes @ x.R], axis=1)
+    return Condition(K_a, K_b, error, unknown, unknown)
+
+
+def screw(x: Relative, u: Array, t: Array, pitch: Scalar) -> Condition:
+    """The advance along u is `pitch` times the angle about u, which is measured from t."""
+    advance, axis = coordinate(x, u), x.a.axes @ u
+    zero = np.zeros(3)
+    turned = x.turned(t)
+    angle = np.arctan2(vector((x.a.axes @ np.cross(u, t)) @ turned), vector((x.a.axes @ t) @ turned))
+    return Condition(
+        advance.K_a + pitch * np.concatenate([zero, axis])[None],
+        advance.K_b - pitch * np.concatenate([zero, axis @ x.R])[None],
+        advance.error - pitch * angle,
+        advance.rate - pitch * vector(axis @ x.w),
+        advance.bias - pitch * vector(axis @ x.alpha),
+    )
+
+
+def distance(x: Relative, wanted: Scalar) -> Condition:
+    """The origins keep a distance: along the line between them, with the centripetal acceleration in the bias."""
+    d = x.offset
+    squared = d @ d
+    length = np.sqrt(vector(squared))[0]
+    # Two points that coincide have no direction between them: the row is then zero, not NaN.
+    inverse = choose(1e-24, squared, 1.0 / choose(1e-24, squared, length, 1.0), 0.0)
+    n, points = d * inverse, coincide(x)
+    along = n @ points.rate
+    centripetal = (points.rate @ points.rate - along * along) * inverse
+    K_a, K_b = n @ points.K_a, (n @ x.R) @ point_rows(x.b.p)
+    return Condition(
+        K_a[None], K_b[None], vector(length - wanted), vector(along), vector(n @ points.bias + centripetal)
+    )
+
 
 _Conditions = dict[Held, Callable[[Relative, Any], Condition]]  # x: frame b seen from frame a; c: the constraint
 
 _BY_SINE: _Conditions = {
-    Held.POINT: lambda x, c: conditions.coincide(x),
-    Held.LINE: lambda x, c: joined([conditions.coordinate(x, t) for t in c.basis[1:]]),
-    Held.PLANE: lambda x, c: conditions.coordinate(x, c.basis[0]),
-    Held.ROTATION: lambda x, c: conditions.no_rotation(x),
-    Held.DIRECTION: lambda x, c: joined([perpendicular(x, t, c.basis[0]) for t in c.basis[1:]]),
+    Held.POINT: lambda x, c: coincide(x),
+    Held.LINE: lambda x, c: all_of([coordinate(x, t) for t in c.basis[1:]]),
+    Held.PLANE: lambda x, c: coordinate(x, c.basis[0]),
+    Held.ROTATION: lambda x, c: no_rotation(x),
+    Held.DIRECTION: lambda x, c: all_of([perpendicular(x, t, c.basis[0]) for t in c.basis[1:]]),
     Held.RIGHT_ANGLE: lambda x, c: perpendicular(x, c.basis[0], c.basis[1] if c.second_axis is None else c.second_axis),
-    Held.SCREW: lambda x, c: conditions.screw(x, c.basis[0], c.basis[1], c.pitch),
-    Held.DISTANCE: lambda x, c: conditions.distance(x, c.length),
+    Held.SCREW: lambda x, c: screw(x, c.basis[0], c.basis[1], c.pitch),
+    Held.DISTANCE: lambda x, c: distance(x, c.length),
 }
 _BY_ANGLE = _BY_SINE | {
-    Held.ROTATION: lambda x, c: rotation_errors.rotation_error(x),
-    Held.DIRECTION: lambda x, c: rotation_errors.alignment_error(x, *c.basis),
+    Held.ROTATION: lambda x, c: no_turn(x, *rotation_error(x)),
+    Held.DIRECTION: lambda x, c: no_turn(x, *alignment_error(x, *c.basis)),
 }
 
 
@@ -59,7 +175,7 @@ def loop_error(constraint: LoopConstraint, at: KinematicState, of_dynamics: bool
 
 def _condition(constraint: LoopConstraint, x: Relative, table: _Conditions) -> Condition:
     """All that the constraint holds, in the order of its rows."""
-    found = joined([table[held](x, constraint) for held in constraint.holds])
+    found = all_of([table[held](x, constraint) for held in constraint.holds])
     return found.at_rest if x.a.node == x.b.node else found
 
 
@@ -73,6 +189,9 @@ def _gram(constraint: LoopConstraint, x: Relative, p: Array) -> Array | None:
     """K^T K of the side whose point is p: constant where all rows are vectors, since a rotation turns those."""
     if x.a.node == x.b.node or any(held not in (Held.POINT, Held.ROTATION) for held in constraint.holds):
         return None
-    C = conditions.point_rows(p)
+    C = point_rows(p)
     spin = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
     return C.T @ C + (spin if Held.ROTATION in constraint.holds else 0.0)
+
+
+EQUATIONS[LoopClosure] = EQUATIONS[Distance] = Equations(loop_rows, loop_error)

@@ -3,15 +3,14 @@
 The rows of the dynamics measure rotations by their sine, which is also zero after half a turn: two frames welded the
 wrong way round, a hinge whose axes point at each other. For finding an assembly, rotations are measured by their angle.
 Then J^T error is the exact gradient of half the squared error, open or closed, and where it is closed J is that of the
-dynamics. Rates and biases are not filled in.
+dynamics.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.relative_motion import Relative
-from sarrus.mechanics.constraints.conditions import Condition
+from sarrus.mechanics.bodies import Relative
 from sarrus.mechanics.constraints.rows import rotation_sines
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -21,20 +20,20 @@ _TINY = 1e-30  # added to squares: no division by zero
 _HALF_TURN = 1e-16  # squared sine below which an angle near pi has no axis that can be told
 
 
-def rotation_error(x: Relative) -> Condition:
-    """Frame b is not turned against frame a: the rotation vector, in the axes of node a."""
-    return _of_turn(x, np.eye(3), rotation_vector(x.R @ x.b.axes @ x.a.axes.T))
+def rotation_error(x: Relative) -> tuple[Array, Array]:
+    """How far frame b is turned against frame a: axes (as rows) in node a, and the angle about each."""
+    return np.eye(3), rotation_vector(x.R @ x.b.axes @ x.a.axes.T)
 
 
-def alignment_error(x: Relative, u: Array, t1: Array, t2: Array) -> Condition:
-    """Axis u of frame b points where that of frame a does: what turns one into the other, across them."""
+def alignment_error(x: Relative, u: Array, t1: Array, t2: Array) -> tuple[Array, Array]:
+    """How far axis u of frame b is turned against that of frame a, likewise: about two axes across them."""
     here, there = x.a.axes @ u, x.turned(u)
     axis = cross(here, there)
     cosine = here @ there
     rows = np.stack([x.a.axes @ t2, -(x.a.axes @ t1)])
     turned = rows @ axis * _angle_over_sine(axis @ axis, cosine)
     flipped = _is_half_turn(axis @ axis, cosine)
-    return _of_turn(x, rows, vector(choose(0.0, flipped, np.pi, turned[0]), choose(0.0, flipped, 0.0, turned[1])))
+    return rows, vector(choose(0.0, flipped, np.pi, turned[0]), choose(0.0, flipped, 0.0, turned[1]))
 
 
 def rotation_vector(R: Array) -> Array:
@@ -57,10 +56,3 @@ def _angle_over_sine(squared_sine: Scalar, cosine: Scalar) -> Scalar:
 
 def _is_half_turn(squared_sine: Scalar, cosine: Scalar) -> Scalar:
     return choose(squared_sine, _HALF_TURN, choose(cosine, 0.0, 1.0, 0.0), 0.0)
-
-
-def _of_turn(x: Relative, rows: Array, error: Array) -> Condition:
-    zero, unknown = np.zeros((len(rows), 3)), np.zeros(len(rows))
-    return Condition(
-        np.concatenate([zero, -rows], axis=1), np.concatenate([zero, rows @ x.R], axis=1), error, unknown, unknown
-    )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.constraints.equations import position_errors
+from sarrus.mechanics.constraints.rows import position_errors
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward
 from sarrus.spatial.arrays import Array, Scalar, vector

@@ -18,9 +18,9 @@ def minimum_degree(tree: AbstractTree, groups: Iterable[Iterable[int]]) -> list[
 
     groups: nodes that a constraint couples. Eliminating a node makes its neighbours and its parent neighbours of each
     other (eqs 31, 32). Of several with the same number: the parent of the last one, so that one side of a loop is
-    finished before the other is begun; else the one whose joint has the most freedoms, since less is felt beyond it
-    (`Passage.felt_point`), but not a root, beyond which is nothing; else the one farthest from the root, since the side
-    that goes first costs less (`link_elimination`); else the last.
+    finished before the other is begun; else the one whose joint has the most freedoms, since less passes through it,
+    but not a root, beyond which is nothing; else the one farthest from the root, since the side that goes first costs
+    less (`link_elimination`); else the last.
     """
     n = len(tree.nodes)
     N: list[set[int]] = [set() for _ in range(n)]
@@ -28,7 +28,7 @@ def minimum_degree(tree: AbstractTree, groups: Iterable[Iterable[int]]) -> list[
         members = set(group)
         for i in members:
             N[i] |= members - {i}
-    children = [len(tree.children(i)) for i in range(n)]
+    children = [len(tree.children[i]) for i in range(n)]
     leaves = {i for i in range(n) if children[i] == 0}
     depth = [0] * n
     for i, node in enumerate(tree.nodes):
@@ -49,13 +49,3 @@ def minimum_degree(tree: AbstractTree, groups: Iterable[Iterable[int]]) -> list[
             if children[parent] == 0:
                 leaves.add(parent)
     return order
-
-
-def support(tree: AbstractTree, nodes: Iterable[int]) -> set[int]:
-    """Those nodes and all their ancestors."""
-    found: set[int] = set()
-    for i in nodes:
-        while i >= 0 and i not in found:
-            found.add(i)
-            i = tree.nodes[i].parent
-    return found

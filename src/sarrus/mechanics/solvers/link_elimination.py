@@ -16,8 +16,7 @@ import numpy as np
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.mechanism import Mechanism, Node
 from sarrus.mechanics.solvers.couplings import Couplings, Image
-from sarrus.mechanics.solvers.penalty import weighted_gram
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, add_to
 from sarrus.spatial.linear_algebra import (
     Ldl,
     ldl,
@@ -31,7 +30,6 @@ from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.rotations import skew
 from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
-from sarrus.spatial.sums import add_to
 from sarrus.spatial.transforms import Transform
 
 
@@ -104,7 +102,7 @@ def _add_rows(H: Couplings, r: Rows, mu: Array) -> list[int]:
     else:
         shares = [H.add_image(b.node, b.K, None) for b in r.blocks]
         for b in r.blocks:
-            H.H[b.node] = H.H[b.node] + weighted_gram(b, mu)
+            H.H[b.node] = H.H[b.node] + b.weighted_gram(mu)
     for c, d in combinations(shares, 2):
         H.couple(c, d, np.diag(mu))
     return shares

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.constrained_rows import rows_of
 from sarrus.mechanics.constraints.rows import Block, Rows, turned
-from sarrus.mechanics.mechanism import Mechanism, mechanism
+from sarrus.mechanics.mechanism import Mechanism, mechanism, rows_of
 from sarrus.mechanics.solvers.propagators import Propagator
 from sarrus.model.constraints import Kind
 from sarrus.model.model import Model

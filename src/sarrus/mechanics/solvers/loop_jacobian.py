@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.bodies.relative_motion import path_to_root
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.mechanics.solvers.loop_roots import loop_root
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, add_to
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
-from sarrus.spatial.sums import add_to
 
 
 def loop_jacobian(at: Mechanism, rows: list[Rows]) -> tuple[Array, list[list[int]]]:
@@ -30,7 +28,7 @@ def loop_jacobian(at: Mechanism, rows: list[Rows]) -> tuple[Array, list[list[int
     with stage("jacobian"):
         for r in rows:
             span = r.span
-            moving = {v for b in r.blocks for i in path_to_root(tree, b.node) for v in range(tree.nv)[nodes[i].v]}
+            moving = {v for b in r.blocks for i in tree.paths[b.node] for v in range(tree.nv)[nodes[i].v]}
             supports += [sorted(moving)] * len(r.k)
             for i, E in r.relation:
                 J[span, nodes[i].v] = J[span, nodes[i].v] + E

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sarrus.mechanics.bodies.relative_motion import path_to_root
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.model.bodies import WORLD
 from sarrus.model.topology import AbstractTree
@@ -22,7 +21,7 @@ def loop_root(tree: AbstractTree, r: Rows) -> int:
     nodes = {tree.nodes[i].parent for i, _ in r.relation} or {block.node for block in r.blocks}
     if r.against_world or (len(nodes) == 1 and not r.relation):
         return WORLD
-    return max(set.intersection(*(set(path_to_root(tree, i)) for i in nodes)), default=WORLD)
+    return max(set.intersection(*(set(tree.paths[i]) for i in nodes)), default=WORLD)
 
 
 def early_roots(tree: AbstractTree, rows: list[Rows]) -> list[int]:
@@ -33,7 +32,7 @@ def early_roots(tree: AbstractTree, rows: list[Rows]) -> list[int]:
     regular. The legs of a robot are then not coupled with each other through its trunk.
     """
     n = len(tree.nodes)
-    loaded = [{i for b in r.blocks for i in path_to_root(tree, b.node)} for r in rows]
+    loaded = [{i for b in r.blocks for i in tree.paths[b.node]} for r in rows]
     under_load = set().union(*loaded)
     dof = [tree.nodes[i].m if i in under_load else 0 for i in range(n)]
     for i in range(n - 1, -1, -1):

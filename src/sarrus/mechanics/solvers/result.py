@@ -1,4 +1,21 @@
-"""What every method of constrained forward dynamics ends with."""
+"""What every method of constrained forward dynamics ends with: a result whose status is a proof, and what takes over.
+
+The rows' residual is computed from the accelerations found. The balance of momentum, M qdd + c = tau + J^T f, holds by
+construction in all methods here, but for rounding: the sweeps solve it for whatever multipliers there are. Rounding
+acts on what was added to the inertias when rows were eliminated, K^T L^-1 K, so it grows where a pivot of L is small
+beside what is usual for its rows (a straight leg, whose foot its knee cannot move). Both are told by one number, the
+`growth`. Checking the balance itself would cost a fifth of a solve; this costs two operations a row.
+
+The mass matrix itself may be singular at a state, where a joint moves nothing that has inertia along it. The pivot of a
+joint is at least what its own link has about it, so only joints on links that weigh next to nothing are looked at.
+
+Every comparison is such that what is not a number fails it.
+
+Behind a quick method stands a robust one, which takes over the states that the quick one cannot do, in the same call.
+Full-rank methods need rows that are independent of each other within a limb or a loop; a straight leg is enough to fail
+them. Their status says so. The states that it names are solved again by a method that needs nothing of the kind; all
+others pay nothing. Both run in one kernel, where they share what they have in common.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +24,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.clusters.embedded import SINGULAR
+from sarrus.errors import unknown_name
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import Mechanism
-from sarrus.mechanics.solvers.proof import if_determined, if_finite, proved
+from sarrus.mechanics.mechanism import Mechanism, spanning
+from sarrus.model.model import Model
+from sarrus.model.well_posed import light_joints
+from sarrus.registry import table as registry
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
+from sarrus.spatial.norms import if_finite, root, size
+from sarrus.spatial.precision import epsilon, within
+from sarrus.spatial.replacement import replace_where
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
 
 class ConstrainedDynamicsResult(NamedTuple):
     """Forces act on the robot, in the axes and at the origin of the constraint's frame (or along its rows), in the
-    order of declaration: M qdd + c = tau + J^T forces. `status` is a `sarrus.Status`: OK is a proof (`proof.py`).
+    order of declaration: M qdd + c = tau + J^T forces. `status` is a `sarrus.Status`: OK is a proof (see above).
     """
 
     qdd: Array  # (nv,)
@@ -66,7 +88,7 @@ def result_with_status(
 ) -> ConstrainedDynamicsResult:
     """Forces and residuals in the declared basis, where it is known whether rows are met and momentum balances."""
     with stage("result"):
-        status = if_finite(if_determined(status, at.model, pivots), qdd, lam)
+        status = if_finite(if_determined(status, at.model, pivots), Status.NOT_FINITE, qdd, lam)
     qdd, status = spanning(at, qdd, status)
     with stage("result"):
         return ConstrainedDynamicsResult(
@@ -77,15 +99,61 @@ def result_with_status(
         )
 
 
-def spanning(at: Mechanism, ydd: Array, status: Scalar) -> tuple[Array, Scalar]:
-    """Accelerations of all joints from those of the tree, and the status, which tells of a singular cluster."""
-    if at.embedded is None:
-        return ydd, status
-    with stage("clusters"):
-        qdd = at.embedded.expand(ydd, bias=True)
-        return qdd, choose(SINGULAR, at.embedded.regularity(), status, Status.CLUSTER_SINGULAR)
-
-
 def joined(parts: Sequence[Array]) -> Array:
     """One after the other; of none, nothing."""
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
+_GROWTH = 2e-7  # what rounding may grow to; near straight legs the error is about a hundredth of that
+
+
+def proved(rows: list[Rows], residuals: list[Array], a: Sequence[Array], growth: Scalar) -> Scalar:
+    """The status of accelerations `a` that leave these residuals."""
+    off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
+    growth = 1.0 + growth  # of pivots that are all infinite it is zero
+    balanced = choose(growth, within(_GROWTH, 1e3) / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
+    return choose(off * root(growth), scale, balanced, Status.CONSTRAINTS_NOT_MET)
+
+
+def if_determined(status: Scalar, model: Model, pivots: Sequence[Array]) -> Scalar:
+    """The status, unless a joint moves no inertia at this state. pivots: d_inv of every joint's D."""
+    light = {} if model.embedding is not None else light_joints(model)
+    shares = [w * d for i, usual in light.items() for w, d in zip(usual, pivots[i], strict=True)]
+    return (
+        choose(sum(shares, 0.0), within(_GROWTH, 1e3) / epsilon(), status, Status.NOT_DETERMINED) if shares else status
+    )
+
+
+def seen_by(rows: list[Rows], a: dict[int, Array] | Sequence[Array]) -> Scalar:
+    """Size of the accelerations that the rows see. (Where rows are met, k is no larger.)"""
+    return size(*(a[i] for i in sorted({block.node for r in rows for block in r.blocks})))
+
+
+FOR_LINKS = ("prox_pv", "prox_ltl", "constrained_aba", "prox_bbo", "lcaba")
+FOR_LOOPS = ("prox_ltl", "prox_bbo", "lcaba")
+
+
+def with_fallback(
+    first: ConstrainedDynamicsResult,
+    fallback: str | None,
+    robust: tuple[str, ...],
+    model: Model,
+    q: Array,
+    v: Array,
+    tau: Array,
+    k: Array | None,
+    external_forces: Array | None,
+) -> ConstrainedDynamicsResult:
+    """The result of a quick method where its status is ok, else that of the one named `fallback`, one of `robust`."""
+    if fallback is None or not model.active_constraints:
+        return first
+    if fallback not in robust:
+        raise unknown_name("fallback", fallback, (*robust, "None"))
+    method = registry.find(fallback)
+
+    def make() -> tuple[Array, ...]:
+        found = method.text(model, q, v, tau, k, external_forces)
+        return tuple(found._replace(fallback=np.asarray(1.0, dtype=object)))
+
+    return ConstrainedDynamicsResult(*replace_where(first.status.item(), tuple(first), make))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from sarrus.errors import ModelError
@@ -22,7 +23,7 @@ class CenterOfMass(Constraint):
     at: Any = field(default=None, kw_only=True)  # (m,) along those axes
     kind = Kind.CENTER_OF_MASS
 
-    @property
+    @cached_property
     def size(self) -> int:
         return len(self.axes)
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 Terms = tuple[tuple[str, float], ...]  # (joint name, number), ...
@@ -51,6 +52,10 @@ class Constraint(ABC):
     at: Any = field(default=None, init=False)
     kind: ClassVar[Kind]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is declared, without what was computed from it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     @property
     @abstractmethod
     def size(self) -> int:
@@ -60,7 +65,7 @@ class Constraint(ABC):
     def in_words(self) -> tuple[str, str]:
         """What it is, and what it holds."""
 
-    @property
+    @cached_property
     def frames(self) -> tuple[str, ...]:
         """The frames that it names: where it is drawn."""
         return self._names_of(FRAME)
@@ -70,7 +75,7 @@ class Constraint(ABC):
         """The joints that it names."""
         return self._names_of(JOINT)
 
-    @property
+    @cached_property
     def takes_input(self) -> bool:
         """Whether its desired acceleration is given at run time."""
         return isinstance(self.desired, str)

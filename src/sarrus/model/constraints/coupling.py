@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Coupling(Constraint):
     references: Terms = field(default=(), metadata=REFERENCE)  # positions that q is measured from; 0 where not named
     kind = Kind.COUPLING
 
-    @property
+    @cached_property
     def size(self) -> int:
         return 1
 
@@ -55,7 +56,7 @@ class Tendon(Constraint):
     properties: tuple[tuple[str, Any], ...] = ()
     kind = Kind.TENDON
 
-    @property
+    @cached_property
     def size(self) -> int:
         return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class Contact(LinkConstraint):
     dim: int = 3
     at: Any = field(default=None, kw_only=True)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return self.dim
 
@@ -59,7 +60,7 @@ class LinkRows(LinkConstraint):
 
     K: Any = None  # (m, 6)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return len(self.K)
 

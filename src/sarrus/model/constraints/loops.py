@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Held(Enum):
     SCREW = "the advance along the axis is the pitch times the angle about it", 1
     DISTANCE = "the origins keep their distance", 1
 
-    @property
+    @cached_property
     def rows(self) -> int:
         return self.value[1]
 
@@ -58,7 +59,7 @@ class LoopConstraint(Constraint):
     def holds(self) -> tuple[Held, ...]:
         """In the order of the rows."""
 
-    @property
+    @cached_property
     def size(self) -> int:
         return sum(held.rows for held in self.holds)
 
@@ -80,13 +81,13 @@ class LoopClosure(LoopConstraint):
     second_axis: tuple[float, float, float] | None = field(default=None, kw_only=True)
     pitch: float = field(default=0.0, kw_only=True)
 
-    @property
+    @cached_property
     def holds(self) -> tuple[Held, ...]:
         if self.joint not in CLOSURES:
             raise unknown_name(f"joint of loop closure {self.name!r}:", self.joint, CLOSURES)
         return CLOSURES[self.joint]
 
-    @property
+    @cached_property
     def basis(self) -> Array:
         """(3, 3): the axis, and two directions across it."""
         u = np.array((0.0, 0.0, 1.0) if self.axis is None else self.axis, dtype=float)
@@ -105,7 +106,7 @@ class Distance(LoopConstraint):
 
     length: float
 
-    @property
+    @cached_property
     def holds(self) -> tuple[Held, ...]:
         return (Held.DISTANCE,)
 

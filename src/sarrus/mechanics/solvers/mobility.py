@@ -1,69 +1,25 @@
-"""The penalty mu of the proximal methods, chosen from the mechanism."""
+"""How easily a mechanism's constraints move: what pivots are compared with, and the penalty mu is chosen from."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from sarrus.errors import UnsupportedError
-from sarrus.mechanics.constrained_rows import rows_of
-from sarrus.mechanics.constraints.rows import Block, Rows
-from sarrus.mechanics.mechanism import Mechanism, mechanism
+from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.mechanism import Mechanism, mechanism, rows_of
 from sarrus.mechanics.solvers.loop_delassus import carry_rows
 from sarrus.mechanics.solvers.propagators import propagators
 from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 from sarrus.model.state import random_state
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import symmetric_product
-from sarrus.spatial.precision import epsilon
 
-# mu times a row's diagonal element of the Delassus matrix. Large is quick; what bounds it is rounding. Methods that add
-# mu K^T K to inertias lose that much of them; methods that add 1 / mu to the Delassus matrix only where rows are nearly
-# dependent or in conflict.
-_STIFFNESS = 1e6
-_LOSS = 1e-4  # in single precision, what rounding may take
 _SAMPLES = 3
 _IMMOBILE = 1e-9  # a row with so much less mobility than others of its kind has none: what is left is rounding
 _LEAST = 1.0  # of the mobility of the whole robot as one lump: less is rounding, too
-_mobilities_of: WeakKeyDictionary[Model, list[Array]] = WeakKeyDictionary()
 
 
-class Penalty(NamedTuple):
-    """mu of every row, and what it is relative to the mechanism."""
-
-    weights: list[Array]  # per constraint
-    stiffness: float  # the largest mu w, w: typical mobility of a row
-    dual: bool
-
-    @property
-    def mu(self) -> Array:
-        """(m,) of all rows."""
-        return np.concatenate(self.weights) if self.weights else np.zeros(0)
-
-    @property
-    def growth(self) -> float:
-        """How much larger than the mechanism's own are the inertias on which rounding acts."""
-        return 1.0 if self.dual else self.stiffness
-
-
-def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
-    """The given mu on every row, or a stiffness over the typical mobility w, which then converges in a step or two.
-
-    dual: whether the method adds 1 / mu to the Delassus matrix; else it adds mu K^T K to inertias
-    """
-    usual = min(_STIFFNESS, _LOSS / epsilon())
-    if mu is None:
-        return Penalty([usual / w for w in mobilities(model)], usual, dual)
-    if isinstance(mu, bool) or not isinstance(mu, (int, float, np.number)) or not 0.0 < mu < float("inf"):
-        raise UnsupportedError(f"mu is {mu!r}: expected a positive, finite number (large is stiff), or None")
-    given = float(mu)
-    weights = [np.full(c.size, given) for c in model.active_constraints]
-    mobile = [float(w.max(initial=0.0)) for w in mobilities(model)] if model.is_numeric else []
-    return Penalty(weights, given * max(mobile) if mobile else usual, dual)
-
-
+@per_model
 def mobilities(model: Model) -> list[Array]:
     """w per row of every constraint: the mean diagonal element of J M^-1 J^T over its rows of one kind.
 
@@ -72,20 +28,6 @@ def mobilities(model: Model) -> list[Array]:
     not what they converge to. A row that nothing in the tree can move (w = 0, out of the plane of a planar mechanism)
     takes the w of the others of its kind, or, where none moves, that of the whole robot as one lump.
     """
-    if model not in _mobilities_of:
-        _mobilities_of[model] = _mobilities(model)
-    return _mobilities_of[model]
-
-
-def typical_mobilities(model: Model) -> Array:
-    """(m,) w of all rows; of a model with symbols, which has no typical configuration, 1."""
-    if not model.is_numeric:
-        return np.ones(model.n_rows)
-    parts = mobilities(model)
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _mobilities(model: Model) -> list[Array]:
     if not model.is_numeric:
         raise UnsupportedError(
             f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
@@ -105,6 +47,15 @@ def _mobilities(model: Model) -> list[Array]:
         chosen = [x if yes else usual[kind] for x, yes, kind in zip(w, moves, kinds, strict=True)]
         out.append(np.array(chosen))
     return out
+
+
+@per_model
+def typical_mobilities(model: Model) -> Array:
+    """(m,) w of all rows; of a model with symbols, which has no typical configuration, 1."""
+    if not model.is_numeric:
+        return np.ones(model.n_rows)
+    parts = mobilities(model)
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def _rotational(model: Model) -> float:
@@ -136,12 +87,3 @@ def _kinds(model: Model) -> list[list[str]]:
 def _posed(model: Model, q: Array) -> tuple[Mechanism, list[Rows]]:
     at = mechanism(model, q, tau=np.zeros(model.nv))
     return at, rows_of(at, np.zeros(model.n_input_rows), "default_mu")
-
-
-def weighted_gram(block: Block, mu: Array) -> Array:
-    """K^T diag(mu) K, each element once; nothing at all to compute where K^T K is known."""
-    if block.gram is None:
-        return symmetric_product((block.K.T * mu), block.K)
-    if len(mu) == 3:
-        return mu[0] * block.gram
-    return mu[0] * block.gram + (mu[3] - mu[0]) * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
