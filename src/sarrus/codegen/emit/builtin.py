@@ -16,8 +16,8 @@ OUTPUT_FLAGS = INPUT_FLAGS | 0x400  # writeable
 TYPE_NUMBER = {64: 12, 32: 11}
 # The context: addresses that the code needs, in this order.
 CONTEXT = (
-    "array_type", "descriptor", "true", "false", "none", "incref", "decref", "new_array", "pack_tuple", "integer",
-    "workspace", "constants",
+    "array_type", "descriptor", "true", "false", "none", "incref", "new_array", "new_tuple", "set_item", "integer",
+    "workspace", "constants", "ports",
 )  # fmt: skip
 
 
@@ -60,7 +60,9 @@ def layout_is_known() -> bool:
     )
 
 
-def make_builtin(name: str, address: int, dtype: np.dtype, workspace: int, constants: int, keeps: Any) -> Any:
+def make_builtin(
+    name: str, address: int, dtype: np.dtype, workspace: int, constants: int, ports: int, keeps: Any
+) -> Any:
     """A Python builtin that runs the code at `address`."""
     api = ctypes.pythonapi
     numpy_api = _numpy_api()
@@ -71,10 +73,10 @@ def make_builtin(name: str, address: int, dtype: np.dtype, workspace: int, const
     addresses = {
         "array_type": id(np.ndarray), "descriptor": id(np.dtype(dtype)),
         "true": id(True), "false": id(False), "none": id(None),
-        "incref": pointer(api.Py_IncRef), "decref": pointer(api.Py_DecRef),
-        "new_array": numpy_api[93], "pack_tuple": pointer(api.PyTuple_Pack),
+        "incref": pointer(api.Py_IncRef), "new_array": numpy_api[93],
+        "new_tuple": pointer(api.PyTuple_New), "set_item": pointer(api.PyTuple_SetItem),
         "integer": pointer(api.PyLong_FromDouble),
-        "workspace": workspace, "constants": constants,
+        "workspace": workspace, "constants": constants, "ports": ports,
     }  # fmt: skip
     context = np.array([addresses[key] for key in CONTEXT], dtype=np.uint64).view(_Context)
     definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)

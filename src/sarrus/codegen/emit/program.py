@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.transfer import move_column, move_square
+from sarrus.codegen.emit.transfer import move_rows
 from sarrus.codegen.emit.writer import Writer
 
 Kind = IntEnum("Kind", "GATHER SCATTER COPY RUN", start=0)  # of an instruction
@@ -77,9 +77,9 @@ def _emit_section(lane: Lane, name: str) -> str:
                     rows.append(address)
                     wanted.append(w.value(f"select i1 {inside}, ptr {address}, ptr %padding"))
                 with w.when(w.value(f"icmp eq i64 {kind}, {Kind.GATHER:d}")):
-                    _transfer(w, lane, rows, slots, count, to_rows=False)
+                    move_rows(w, lane, rows, slots, count, to_rows=False)
                 with w.when(w.value(f"icmp eq i64 {kind}, {Kind.SCATTER:d}")):
-                    _transfer(w, lane, wanted, slots, count, to_rows=True)
+                    move_rows(w, lane, wanted, slots, count, to_rows=True)
     return w.finish()
 
 
@@ -89,16 +89,3 @@ def _copy(w: Writer, lane: Lane, source: str, target: str, count: str) -> None:
         at = w.value(f"mul i64 {i}, {lane.bytes}")
         x = w.value(f"load {T}, ptr {w.offset(source, at)}, align {align}")
         w.do(f"store {T} {x}, ptr {w.offset(target, at)}, align {align}")
-
-
-def _transfer(w: Writer, lane: Lane, rows: list[str], slots: str, count: str, to_rows: bool) -> None:
-    """One row of `count` scalars per lane becomes `count` slots, or the other way round."""
-    whole = w.value(f"udiv i64 {count}, {lane.count}")
-    with w.loop(whole) as i:
-        column, slot = w.value(f"mul i64 {i}, {lane.bytes}"), w.value(f"mul i64 {i}, {lane.count * lane.bytes}")
-        move_square(w, lane, rows, slots, column, slot, to_rows)
-    done = w.value(f"mul i64 {whole}, {lane.count}")
-    with w.loop(w.value(f"sub i64 {count}, {done}")) as i:
-        number = w.value(f"add i64 {i}, {done}")
-        column, slot = w.value(f"mul i64 {number}, {lane.scalar_bytes}"), w.value(f"mul i64 {number}, {lane.bytes}")
-        move_column(w, lane, rows, slots, column, slot, to_rows)

@@ -1,61 +1,60 @@
 """LLVM IR of a `Table`: a loop over many evaluations of one transcendental function.
 
 One evaluation is a long chain of dependent operations, so several are done at once, as one wide vector. Where they are
-read and written is data: a list of workspace slots, one row per evaluation.
+read and written is data: rows of workspace slots (`words.py`).
 """
 
 from __future__ import annotations
 
-from sarrus.codegen.emit.artifact import FUNCTION_TABLE_BYTES
 from sarrus.codegen.emit.exponential import FUNCTIONS
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.sincos import limit_of, write_sincos
+from sarrus.codegen.emit.words import HEADER_BYTES, WIDE, Header
 from sarrus.codegen.emit.writer import Writer
-from sarrus.codegen.passes.steps import Plan, Table
 
-WIDE_SCALARS = 8  # evaluations at once in a one-lane kernel
-SIN_POINTER, COS_POINTER, ATAN2_POINTER = 0, 8, 16  # bytes into the table of C functions
+_ARITY = {"atan2": 2}  # of functions of more than one argument
+_RESULTS = {"sincos": 2}  # of functions with more than one
 
 
-def emit_table(plan: Plan, table: Table, lane: Lane, name: str) -> str:
-    """A function `name(workspace, constants)` that loops over the evaluations of `table`."""
-    together = WIDE_SCALARS if lane.count == 1 else 2
+def emit_table(function: str, lane: Lane, name: str) -> str:
+    """A function `name(workspace, constants, step) -> words to the next step` that does all rows of a table."""
+    together = WIDE if lane.count == 1 else 2
     wide = Lane(lane.bits, lane.count * together, lane.fma)
-    nowhere = plan.slots - 1  # where results go that nobody wants
-    rows = []
-    for arguments, results in zip(table.arguments, table.results, strict=True):
-        rows.append([plan.slot[a] for a in arguments] + [plan.slot[k] if k >= 0 else nowhere for k in results])
-    arity, columns = len(table.arguments[0]), len(rows[0])
-    rows += [rows[-1][:arity] + [nowhere] * (columns - arity)] * (-len(rows) % together)
-    flat = ", ".join(f"i32 {slot * lane.bytes}" for row in rows for slot in row)
-    data = f"@{name}.slots = private unnamed_addr constant [{len(rows) * columns} x i32] [{flat}], align 16"
-    w = Writer(f"internal void @{name}(ptr %w, ptr %k)")
-    functions = w.offset("%k", -FUNCTION_TABLE_BYTES)
-    huge = _Beyond(w, wide, limit_of(lane)) if table.function == "sincos" else None
-    with w.loop(len(rows) // together) as i:
-        first = w.offset(f"@{name}.slots", w.value(f"mul i64 {i}, {4 * columns * together}"))
-        pointers = [_places(w, w.offset(first, 4 * columns * number), columns) for number in range(together)]
+    arity = _ARITY.get(function, 1)
+    columns = arity + _RESULTS.get(function, 1)
+    w = Writer(f"internal i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    rows = w.value(f"load i64, ptr {w.offset('%step', 8)}, align 8")
+    slots, header = w.offset("%step", 16), w.offset("%k", -HEADER_BYTES)
+    huge = _Beyond(w, wide, limit_of(lane)) if function == "sincos" else None
+    with w.loop(w.value(f"udiv i64 {w.value(f'add i64 {rows}, {together - 1}')}, {together}")) as i:
+        first = w.offset(slots, w.value(f"mul i64 {i}, {8 * columns * together}"))
+        pointers = [_places(w, lane, w.offset(first, 8 * columns * number), columns) for number in range(together)]
         x = [_joined(w, lane, wide, [row[column] for row in pointers]) for column in range(arity)]
         if huge is not None:
             results = write_sincos(w, wide, x[0])
             huge.include(x[0])
-        elif table.function in FUNCTIONS:
-            results = (FUNCTIONS[table.function](w, wide, x[0]),)
+        elif function in FUNCTIONS:
+            results = (FUNCTIONS[function](w, wide, x[0]),)
         else:
-            function = w.value(f"load ptr, ptr {w.offset(functions, ATAN2_POINTER)}, align 8")
-            results = (_call_per_lane(w, wide, function, x),)
+            results = (_call_per_lane(w, wide, _c_function(w, header, Header.ATAN2), x),)
         for column, value in enumerate(results, start=arity):
             _split(w, lane, wide, value, [row[column] for row in pointers])
     if huge is not None:
         with w.when(huge.any()):
-            _write_exact(w, lane, f"@{name}.slots", len(rows), functions)
-    return data + "\n" + w.finish()
+            _write_exact(w, lane, slots, rows, header)
+    groups = w.value(f"udiv i64 {w.value(f'add i64 {rows}, {WIDE - 1}')}, {WIDE}")
+    words = w.value(f"mul i64 {groups}, {WIDE * columns}")
+    return w.finish(f"ret i64 {w.value(f'add i64 {words}, 2')}")
 
 
-def _places(w: Writer, row: str, columns: int) -> list[str]:
-    """The addresses in the workspace that one row of the list of slots names."""
-    offsets = [w.value(f"load i32, ptr {w.offset(row, 4 * column)}, align 4") for column in range(columns)]
-    return [w.offset("%w", w.value(f"zext i32 {offset} to i64")) for offset in offsets]
+def _places(w: Writer, lane: Lane, row: str, columns: int) -> list[str]:
+    """The addresses in the workspace that one row of slots names."""
+    slots = [w.value(f"load i64, ptr {w.offset(row, 8 * column)}, align 8") for column in range(columns)]
+    return [w.offset("%w", w.value(f"mul i64 {slot}, {lane.bytes}")) for slot in slots]
+
+
+def _c_function(w: Writer, header: str, which: Header) -> str:
+    return w.value(f"load ptr, ptr {w.offset(header, 8 * which)}, align 8")
 
 
 class _Beyond:
@@ -86,20 +85,19 @@ class _Beyond:
         return w.value(f"icmp ne i{lane.count} {bits}, 0")
 
 
-def _write_exact(w: Writer, lane: Lane, slots: str, rows: int, functions: str) -> None:
+def _write_exact(w: Writer, lane: Lane, slots: str, rows: str, header: str) -> None:
     """Put the C library's sines and cosines where the argument is beyond the limit, one lane after the other."""
     one = Lane(lane.bits, 1, lane.fma)
     with w.loop(rows) as i:
-        places = _places(w, w.offset(slots, w.value(f"mul i64 {i}, {4 * 3}")), 3)
+        places = _places(w, lane, w.offset(slots, w.value(f"mul i64 {i}, {8 * 3}")), 3)
         with w.loop(lane.count) as number:
             shift = w.value(f"mul i64 {number}, {lane.scalar_bytes}")
             argument, *results = [w.offset(place, shift) for place in places]
             x = w.value(f"load {one.type}, ptr {argument}, align {lane.scalar_bytes}")
             magnitude = w.value(f"call {one.type} @llvm.fabs.{one.suffix}({one.type} {x})")
             with w.when(w.value(f"fcmp ogt {one.type} {magnitude}, {one.constant(limit_of(lane))}")):
-                for place, pointer in zip(results, (SIN_POINTER, COS_POINTER), strict=True):
-                    function = w.value(f"load ptr, ptr {w.offset(functions, pointer)}, align 8")
-                    exact = _call_per_lane(w, one, function, [x])
+                for place, which in zip(results, (Header.SIN, Header.COS), strict=True):
+                    exact = _call_per_lane(w, one, _c_function(w, header, which), [x])
                     w.do(f"store {one.type} {exact}, ptr {place}, align {lane.scalar_bytes}")
 
 

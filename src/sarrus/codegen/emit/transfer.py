@@ -10,20 +10,28 @@ from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.writer import Writer
 
 
-def move_rows(w: Writer, lane: Lane, rows: list[str], slots: str, count: int, to_rows: bool) -> None:
+def move_rows(w: Writer, lane: Lane, rows: list[str], slots: str, count: str, to_rows: bool) -> None:
     """`count` columns in squares; the last one overlaps the one before where they do not come out even.
 
     (Scalar stores, of which a vector is loaded soon after, would make that load wait.)
     """
-    with w.loop(count // lane.count) as i:
+    squares = w.value(f"udiv i64 {count}, {lane.count}")
+    with w.loop(squares) as i:
         column, slot = w.value(f"mul i64 {i}, {lane.bytes}"), w.value(f"mul i64 {i}, {lane.count * lane.bytes}")
         move_square(w, lane, rows, slots, column, slot, to_rows)
-    if count % lane.count and count > lane.count:
-        last = count - lane.count
-        move_square(w, lane, rows, slots, last * lane.scalar_bytes, last * lane.bytes, to_rows)
-    elif count % lane.count:
-        for column in range(count):
-            move_column(w, lane, rows, slots, column * lane.scalar_bytes, column * lane.bytes, to_rows)
+    if lane.count == 1:
+        return
+    rest = w.value(f"urem i64 {count}, {lane.count}")
+    some = w.value(f"icmp ne i64 {rest}, 0")
+    many = w.value(f"icmp ugt i64 {count}, {lane.count}")
+    with w.when(w.value(f"and i1 {some}, {many}")):
+        last = w.value(f"sub i64 {count}, {lane.count}")
+        column, slot = w.value(f"mul i64 {last}, {lane.scalar_bytes}"), w.value(f"mul i64 {last}, {lane.bytes}")
+        move_square(w, lane, rows, slots, column, slot, to_rows)
+    few = w.value(f"select i1 {many}, i64 0, i64 {rest}")
+    with w.loop(few) as i:
+        column, slot = w.value(f"mul i64 {i}, {lane.scalar_bytes}"), w.value(f"mul i64 {i}, {lane.bytes}")
+        move_column(w, lane, rows, slots, column, slot, to_rows)
 
 
 def move_square(

@@ -1,0 +1,137 @@
+"""The driver of a batch, as IR: rows of states into lanes, all steps, lanes back into rows, for one kind of lane.
+
+The end of a batch is padded with copies of its last state, whose results go nowhere: every state meets the same
+instructions in a batch of any size. While a block is computed, the memory of the next one is fetched. Where it is asked
+to, it looks at the arguments, once they are in lanes: all finite, quaternions of length one.
+"""
+
+from __future__ import annotations
+
+from sarrus.codegen.emit.lane import Lane
+from sarrus.codegen.emit.memory import CACHE_LINE
+from sarrus.codegen.emit.transfer import move_rows
+from sarrus.codegen.emit.words import HEADER_BYTES, PORT_WORDS, PORTS_BEGIN, Header
+from sarrus.codegen.emit.writer import Writer
+
+
+def emit_batch(lane: Lane, run: str, name: str) -> str:
+    """`name(inputs, outputs, first, count, scratch, constants)`: states first .. first + count - 1 of a batch.
+
+    `inputs` and `outputs` are arrays of pointers to row-major arrays, one row per state.
+    """
+    lanes = lane.count
+    w = Writer(f"void @{name}(ptr %inputs, ptr %outputs, i64 %first, i64 %count, ptr %w, ptr %k)")
+    ports = w.value(f"load ptr, ptr {w.offset('%k', 8 * Header.PORTS - HEADER_BYTES)}, align 8")
+    n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
+    invalid = w.offset("%w", workspace)
+    padding = w.offset(invalid, CACHE_LINE)
+    inputs = w.offset(ports, 8 * PORTS_BEGIN)
+    outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
+    end = w.value("add i64 %first, %count")
+    checks = w.value(f"icmp sge i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0")
+    blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
+    with w.loop(blocks) as block:
+        state = w.value(f"add i64 {w.value(f'mul i64 {block}, {lanes}')}, %first")
+        following = w.value(f"add i64 {state}, {lanes}")
+        for count, table, arrays, to_write in (
+            (n_inputs, inputs, "%inputs", False),
+            (n_outputs, outputs, "%outputs", True),
+        ):
+            with w.loop(count) as i:
+                size, slots, base = _port(w, lane, table, arrays, i)
+                if not to_write:
+                    move_rows(w, lane, _rows(w, lane, base, size, state, end, None), slots, size, to_rows=False)
+                _fetch(w, lane, base, size, following, to_write)
+        with w.when(checks):
+            w.do(f"call void @{name}_check(ptr %w, ptr {ports}, ptr {invalid})")
+        w.do(f"call void @{run}(ptr %w, ptr %k)")
+        with w.loop(n_outputs) as i:
+            size, slots, base = _port(w, lane, outputs, "%outputs", i)
+            move_rows(w, lane, _rows(w, lane, base, size, state, end, padding), slots, size, to_rows=True)
+    return "\n".join([emit_check(lane, f"{name}_check"), w.finish()])
+
+
+def _port(w: Writer, lane: Lane, table: str, arrays: str, i: str) -> tuple[str, str, str]:
+    """Size, first slot and array of port i."""
+    port = w.offset(table, w.value(f"mul i64 {i}, {8 * PORT_WORDS}"))
+    size, slot = (w.value(f"load i64, ptr {w.offset(port, 8 * n)}, align 8") for n in range(2))
+    slots = w.offset("%w", w.value(f"mul i64 {slot}, {lane.bytes}"))
+    base = w.value(f"load ptr, ptr {w.offset(arrays, w.value(f'mul i64 {i}, 8'))}, align 8")
+    return size, slots, base
+
+
+def _rows(w: Writer, lane: Lane, base: str, size: str, state: str, end: str, padding: str | None) -> list[str]:
+    """The address of each lane's row; lanes beyond the end get the last row, or `padding`."""
+    stride = w.value(f"mul i64 {size}, {lane.scalar_bytes}")
+    last = w.value(f"sub i64 {end}, 1")
+    addresses = []
+    for number in range(lane.count):
+        index = w.value(f"add i64 {state}, {number}")
+        inside = w.value(f"icmp ult i64 {index}, {end}")
+        index = w.value(f"select i1 {inside}, i64 {index}, i64 {last}")
+        address = w.offset(base, w.value(f"mul i64 {index}, {stride}"))
+        if padding is not None:
+            address = w.value(f"select i1 {inside}, ptr {address}, ptr {padding}")
+        addresses.append(address)
+    return addresses
+
+
+def _fetch(w: Writer, lane: Lane, base: str, size: str, state: str, to_write: bool) -> None:
+    """The rows of a block are one piece of memory (a prefetch beyond the end does no harm)."""
+    address = w.offset(base, w.value(f"mul i64 {w.value(f'mul i64 {state}, {size}')}, {lane.scalar_bytes}"))
+    length = w.value(f"mul i64 {size}, {lane.bytes}")
+    lines = w.value(f"udiv i64 {w.value(f'add i64 {length}, {CACHE_LINE - 1}')}, {CACHE_LINE}")
+    with w.loop(lines) as i:
+        line = w.offset(address, w.value(f"mul i64 {i}, {CACHE_LINE}"))
+        w.do(f"call void @llvm.prefetch.p0(ptr {line}, i32 {int(to_write)}, i32 3, i32 1)")
+
+
+def emit_check(lane: Lane, name: str) -> str:
+    """`name(workspace, ports, invalid)`: add one to `invalid` if the inputs in the workspace are not valid in all lanes.
+
+    A number less itself is zero, unless it is not finite.
+    """
+    T, align = lane.type, lane.alignment
+    w = Writer(f"internal void @{name}(ptr %w, ptr %ports, ptr %invalid)")
+    n_inputs, n_outputs, _, total, tolerance, n_unit = (
+        w.value(f"load i64, ptr {w.offset('%ports', 8 * n)}, align 8") for n in range(6)
+    )
+    place = w.value(f"alloca {T}, align {align}")
+    w.do(f"store {T} {lane.constant(0.0)}, ptr {place}, align {align}")
+
+    def at(slot: str) -> str:
+        return w.value(f"load {T}, ptr {w.offset('%w', w.value(f'mul i64 {slot}, {lane.bytes}'))}, align {align}")
+
+    with w.loop(total) as i:
+        x = at(i)
+        seen = w.value(f"load {T}, ptr {place}, align {align}")
+        off = w.value(f"fsub {T} {x}, {x}")
+        w.do(f"store {T} {w.value(f'fadd {T} {seen}, {off}')}, ptr {place}, align {align}")
+    all_ports = w.value(f"add i64 {n_inputs}, {n_outputs}")
+    unit = w.offset(w.offset("%ports", 8 * PORTS_BEGIN), w.value(f"mul i64 {all_ports}, {8 * PORT_WORDS}"))
+    bound = w.value(f"bitcast i64 {tolerance} to double")
+    if lane.bits == 32:
+        bound = w.value(f"fptrunc double {bound} to float")
+    if lane.count > 1:
+        bound = w.value(f"insertelement {T} poison, {lane.scalar} {bound}, i32 0")
+        bound = w.value(f"shufflevector {T} {bound}, {T} poison, <{lane.count} x i32> zeroinitializer")
+    with w.loop(n_unit) as i:
+        slot = w.value(f"load i64, ptr {w.offset(unit, w.value(f'mul i64 {i}, 8'))}, align 8")
+        squares = lane.constant(-1.0)
+        for n in range(4):
+            x = at(w.value(f"add i64 {slot}, {n}"))
+            squares = w.value(f"fadd {T} {squares}, {w.value(f'fmul {T} {x}, {x}')}")
+        off = w.value(f"call {T} @llvm.fabs.{lane.suffix}({T} {squares})")
+        good = w.value(f"fcmp ole {T} {off}, {bound}")
+        wrong = w.value(f"select {lane.mask} {good}, {T} {lane.constant(0.0)}, {T} {lane.constant(1.0)}")
+        seen = w.value(f"load {T}, ptr {place}, align {align}")
+        w.do(f"store {T} {w.value(f'fadd {T} {seen}, {wrong}')}, ptr {place}, align {align}")
+    seen = w.value(f"load {T}, ptr {place}, align {align}")
+    bad = w.value(f"fcmp une {T} {seen}, {lane.constant(0.0)}")
+    if lane.count > 1:
+        bits = w.value(f"bitcast {lane.mask} {bad} to i{lane.count}")
+        bad = w.value(f"icmp ne i{lane.count} {bits}, 0")
+    with w.when(bad):
+        before = w.value("load i64, ptr %invalid, align 8")
+        w.do(f"store i64 {w.value(f'add i64 {before}, 1')}, ptr %invalid, align 8")
+    return w.finish()

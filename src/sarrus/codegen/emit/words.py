@@ -1,0 +1,131 @@
+"""A planned tape as data: the words that the native drivers read.
+
+The drivers (`run.py`, `batch.py`, `single.py`, `table.py`) are the same for all kernels of one scalar type: compiled once
+per machine. What differs between kernels is straight-line code, in chunks, and these lists of 64-bit integers. A kernel
+finds them through a header of addresses before its constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Plan, Table
+from sarrus.codegen.tape.graph import Op
+from sarrus.codegen.tape.tape import Port, Tape
+
+# Addresses in the header, in this order: three functions of the C library, and the lists of words.
+Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS", start=0)
+HEADER_BYTES = 128  # before the constants, which begin at a cache line
+Kind = IntEnum("Kind", "END CHUNK BEGIN AGAIN ENTER SINCOS ATAN2 EXP LOG TANH", start=0)  # of a step
+TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Kind.LOG, "tanh": Kind.TANH}
+WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
+NONE = -(2**62)  # in place of a value
+UNCHECKED = -1  # in a driver's scratch, in place of the number of states with arguments that are not valid
+PORT_WORDS = 8  # size, slot, dimensions, three extents, whether it is a whole number, nothing
+MOST_DIMENSIONS = 3
+
+
+@dataclass(frozen=True)
+class Words:
+    """The steps of a plan, and how many slots they need."""
+
+    steps: list[int]
+    slots: int
+
+
+def words_of(plan: Plan, spills: int) -> Words:
+    """All steps, one after the other.
+
+    A value is named by its slot, a constant by -1 less its number. Jumps are in words, from the step's own first word.
+    """
+    words: list[int] = []
+    slots = plan.slots + spills
+    open_steps: list[tuple[int, int]] = []  # (where a loop or a guard begins, the slot of a loop's counter)
+    chunks = 0
+    for step in plan.steps:
+        if isinstance(step, Chunk):
+            words += [Kind.CHUNK, chunks]
+            chunks += 1
+        elif isinstance(step, Table):
+            words += _table(plan, step)
+        elif isinstance(step, Begin):
+            open_steps.append((len(words), slots))
+            pairs = [(_value(plan, int(plan.tape.arg[k, 0])), plan.slot[k]) for k in step.loop.carried]
+            entry = NONE if step.loop.entry < 0 else _value(plan, step.loop.entry)
+            words += [Kind.BEGIN, 0, entry, step.mask_slot, slots, len(pairs), *_flat(pairs)]
+            slots += 2  # a counter of 64 bits, also where slots have 32
+        elif isinstance(step, Again):
+            begin, counter = open_steps.pop()
+            temporary, again = _again(plan, step, slots)
+            first = begin + 6 + 2 * words[begin + 5]  # the step after `Begin`
+            words += [Kind.AGAIN, len(words) - first, counter, step.loop.limit, *again]
+            slots += temporary
+            words[begin + 1] = len(words) - begin
+        elif isinstance(step, Enter):
+            open_steps.append((len(words), -1))
+            words += [Kind.ENTER, 0, _value(plan, step.guard.condition)]
+        elif isinstance(step, Leave):
+            begin, _ = open_steps.pop()
+            words[begin + 1] = len(words) - begin
+    return Words([*words, Kind.END], slots)
+
+
+def _again(plan: Plan, step: Again, slots: int) -> tuple[int, list[int]]:
+    """How many temporary slots it takes, and the rest of its words.
+
+    All carried values change at once: an old one that becomes another is read before any is written.
+    """
+    loop = step.loop
+    changes = [(k, u) for k, u in zip(loop.carried, loop.updated, strict=True) if u != k]
+    early = {u: slots + n for n, u in enumerate(dict.fromkeys(u for _, u in changes if u in loop.carried))}
+    saved = [(_value(plan, u), slot) for u, slot in early.items()]
+    pairs = [(early[u] if u in early else _value(plan, u), plan.slot[k]) for k, u in changes]
+    condition = NONE if step.mask_slot < 0 else _value(plan, loop.condition)
+    return len(early), [condition, step.mask_slot, len(saved), len(pairs), *_flat(saved), *_flat(pairs)]
+
+
+def _table(plan: Plan, table: Table) -> list[int]:
+    """Its kind, the number of its rows, and rows of slots in groups of `WIDE`; what is too much goes nowhere."""
+    nowhere = plan.slots - 1
+    rows = []
+    for arguments, results in zip(table.arguments, table.results, strict=True):
+        rows.append([plan.slot[a] for a in arguments] + [plan.slot[k] if k >= 0 else nowhere for k in results])
+    arity, count = len(table.arguments[0]), len(rows)
+    rows += [rows[-1][:arity] + [nowhere] * (len(rows[0]) - arity)] * (-count % WIDE)
+    return [TABLES[table.function], count, *_flat(rows)]
+
+
+def _value(plan: Plan, k: int) -> int:
+    return -1 - int(plan.tape.arg[k, 0]) if plan.tape.op[k] == Op.CONST else plan.slot[k]
+
+
+def _flat(rows: Sequence[Sequence[int]]) -> list[int]:
+    return [word for row in rows for word in row]
+
+
+def ports_of(tape: Tape, workspace: int, tolerance: int, unit: Sequence[int]) -> list[int]:
+    """What the drivers know of a kernel's arrays.
+
+    workspace  where, in bytes of the scratch, the workspace ends: first the count of states that are not valid, then
+               where rows go that are only padding
+    unit       elements of all inputs, one after the other, at which four numbers begin whose squares must sum up to one;
+    tolerance  by how much they may not, as the bits of a float64
+    """
+    inputs, outputs = tape.inputs, tape.outputs
+    total = sum(port.size for port in inputs)
+    words = [len(inputs), len(outputs), workspace, total, tolerance, len(unit)]
+    slot = 0
+    for port in (*inputs, *outputs):
+        words += _port(port, slot)
+        slot += port.size
+    return [*words, *unit]
+
+
+PORTS_BEGIN = 6  # words before the ports
+
+
+def _port(port: Port, slot: int) -> list[int]:
+    extents = [*port.shape, *[0] * (MOST_DIMENSIONS - len(port.shape))]
+    return [port.size, slot, len(port.shape), *extents, int(port.whole), 0]
