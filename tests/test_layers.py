@@ -32,7 +32,8 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "algorithms.embedded": {"spatial", "model", "registry", "mechanics", "algorithms.tree", "algorithms.position"},
     "codegen.tape": {"spatial", "model", "registry"},  # codegen knows no algorithm
     "codegen.passes": {"codegen.tape"},
-    "codegen.emit": {"codegen.tape", "codegen.passes"},
+    "codegen.x86": {"codegen.tape", "codegen.passes"},
+    "codegen.emit": {"codegen.tape", "codegen.passes", "codegen.x86"},
     "codegen.runtime": {"spatial", "model", "registry", "codegen"},
     "calls": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen"},
     "planning": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls"},

@@ -6,7 +6,8 @@ import json
 import struct
 from dataclasses import asdict, dataclass
 
-# Before the constants: addresses of C functions, which the code reaches only so. It then needs no relocation.
+# Before the constants: addresses of C functions, which the code reaches only so (it then needs no relocation), and
+# patterns of bits for the encoder (`x86/patterns.py`).
 FUNCTION_TABLE_BYTES = 128
 _MOST_SCRATCH = 2**31  # bytes; addresses in the code are 32-bit offsets
 

@@ -78,6 +78,11 @@ def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str) -> str:
     return "\n".join(lines)
 
 
+def declare_chunk(name: str) -> str:
+    """A chunk whose machine code is linked to the module later."""
+    return f"declare hidden void @{name}(ptr, ptr)"
+
+
 def emit_begin(plan: Plan, step: Begin, lane: Lane, name: str) -> str:
     """A function `name(workspace, constants) -> i1`: carried values become their initial ones. Returns whether any lane
     enters the loop.

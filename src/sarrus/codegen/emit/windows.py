@@ -18,9 +18,9 @@ import numpy as np
 
 from sarrus.codegen.emit import host
 from sarrus.codegen.passes.allocate import Action, Compute
+from sarrus.codegen.passes.windows import most_used
 
 BASES = 7  # registers that a function need not save
-WORTH = 4  # accesses that save what setting a base costs
 _REACH = 256  # what one byte reaches: from 128 below the base to 127 above
 _VECTOR = 64  # bytes from which on displacements are counted in vectors (AVX-512)
 
@@ -40,7 +40,8 @@ class Windows:
         scale = slot_bytes if slot_bytes >= _VECTOR else 1
         span = max(1, _REACH * scale // slot_bytes)
         middle = _REACH // 2 * scale
-        for number, start in enumerate(_most_used(actions, span)):
+        slots = np.array([action.slot for action in actions if not isinstance(action, Compute)], dtype=int)
+        for number, start in enumerate(most_used(slots, span, BASES)):
             self.prologue += [
                 f" %base{number} = {self._far(start, middle)}",
                 f' %near{number} = call ptr asm "", "=r,0"(ptr %base{number})',
@@ -58,25 +59,3 @@ class Windows:
     def _far(self, slot: int, beyond: int = 0) -> str:
         pointer, index = ("%w", slot) if slot >= 0 else ("%k", -1 - slot)
         return f"getelementptr i8, ptr {pointer}, i64 {index * self._size + beyond}"
-
-
-def _most_used(actions: Iterable[Action], span: int) -> list[int]:
-    """First slots of the windows of `span` slots with the most accesses, each without those before it."""
-    slots = np.array([action.slot for action in actions if not isinstance(action, Compute)], dtype=int)
-    if not len(slots):
-        return []
-    # One row of counts: the workspace, a gap that no window of the workspace bridges, the constants.
-    gap = max(0, int(slots.max()) + 1) + span
-    places = np.where(slots >= 0, slots, gap - 1 - slots)
-    counts = np.bincount(places, minlength=int(places.max()) + 1 + span)
-    found = []
-    for _ in range(BASES):
-        total = np.cumsum(np.concatenate([[0], counts]))
-        inside = total[span:] - total[:-span]
-        inside[counts[: len(inside)] == 0] = 0  # a window begins with a slot in use, hence never in the gap
-        start = int(inside.argmax())
-        if inside[start] < WORTH:
-            break
-        found.append(start if start < gap else gap - 1 - start)
-        counts[start : start + span] = 0
-    return found

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from sarrus.codegen.emit import host
+from sarrus.codegen.emit.backend import backend
 
 
-def key(digest: str, variant: str) -> str:
-    """The name of the kernel of this tape, in this variant, made by this code on this machine."""
-    text = "\n".join([digest, variant, host.identity(), _compiler_version()])
+def key(digest: str, variant: str, made_by: str | None = None) -> str:
+    """The name of the kernel of this tape, in this variant, made by this code (and back end) on this machine."""
+    text = "\n".join([digest, variant, made_by or backend(), host.identity(), _compiler_version()])
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -23,6 +23,7 @@ from sarrus.codegen.runtime import cache_names
 from sarrus.codegen.runtime.call_arrays import copies_of_overwritten
 from sarrus.codegen.runtime.crew import MOST_THREADS, share
 from sarrus.codegen.tape.tape import Tape
+from sarrus.codegen.x86.patterns import patterns
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.arguments import whole_number
 
@@ -39,17 +40,22 @@ def lane_of(dtype: str, lanes: str | int) -> Lane:
     return Lane(bits, int(lanes), host.has_fma())
 
 
-def build_native(tape: Tape, dtype: str = "float64", lanes: str | int = "auto", cache: bool = True) -> NativeKernel:
-    """Native code of `tape`: from the disk cache, or compiled now (and then kept there)."""
+def build_native(
+    tape: Tape, dtype: str = "float64", lanes: str | int = "auto", cache: bool = True, backend: str | None = None
+) -> NativeKernel:
+    """Native code of `tape`: from the disk cache, or compiled now (and then kept there).
+
+    backend  who makes it (`emit/backend.py`); default: what this machine allows
+    """
     start = time.perf_counter()
     lane = lane_of(dtype, lanes)
-    key = cache_names.key(tape.digest, f"{dtype} {lane.count}")
+    key = cache_names.key(tape.digest, f"{dtype} {lane.count}", backend)
     artifact = disk.load(key, Artifact.from_bytes) if cache else None
     from_cache = artifact is not None
     if artifact is None:
         from sarrus.codegen.emit.compile import compile_tape
 
-        artifact = compile_tape(tape, lane)
+        artifact = compile_tape(tape, lane, backend)
         if cache:
             disk.save(key, artifact.to_bytes())
     return NativeKernel(tape, lane, artifact, from_cache, start)
@@ -172,11 +178,13 @@ def _load(artifact: Artifact) -> tuple[Any, dict[str, int]]:
 
 
 def _constants(tape: Tape, lane: Lane) -> np.ndarray:
-    """The addresses of the C functions, then each constant in every lane."""
+    """The addresses of the C functions and the encoder's patterns, then each constant in every lane."""
     values = tape.constants.astype(lane.dtype)
     memory = aligned(FUNCTION_TABLE_BYTES + len(values) * lane.bytes)
     addresses = _c_functions()
     memory[: 8 * len(addresses)].view(np.uint64)[:] = addresses
+    before = np.frombuffer(patterns(lane.bits), np.uint8)
+    memory[FUNCTION_TABLE_BYTES - len(before) : FUNCTION_TABLE_BYTES] = before
     memory[FUNCTION_TABLE_BYTES:].view(lane.dtype)[:] = np.repeat(values, lane.count)
     return memory
 

@@ -50,6 +50,9 @@ ARITY = np.zeros(len(Op), dtype=np.int8)
 ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS, Op.CARRIED, Op.EXP, Op.LOG, Op.TANH]] = 1
 ARITY[[Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.ATAN2]] = 2
 ARITY[[Op.SELECT, Op.FMA, Op.FNMA, Op.FMS]] = 3
+# Whether the first two operands may change places: only the payload of a result that is not a number may then differ.
+COMMUTES = np.zeros(len(Op), dtype=bool)
+COMMUTES[[Op.ADD, Op.MUL, Op.MIN, Op.MAX, Op.FMA, Op.FNMA, Op.FMS]] = True
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+"""Bytes of instructions: functions `f(workspace, constants)` by the System V convention, which run wherever they are.
+
+Everything but the choice of windows (`passes/windows.py`) is done for all instructions of all chunks at once.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from sarrus.codegen.passes.allocate import Action
+from sarrus.codegen.passes.windows import most_used
+from sarrus.codegen.tape.tape import Tape
+from sarrus.codegen.x86.forms import IMMEDIATE, MAP, OPCODE, PREFIX, SOURCE, WIDE, encodings
+from sarrus.codegen.x86.patterns import PATTERN_BYTES
+from sarrus.codegen.x86.registers import REGISTER, Assignment
+
+_WORKSPACE, _CONSTANTS = 7, 6  # rdi, rsi
+_BASES = (0, 1, 2, 8, 9, 10, 11)  # rax, rcx, rdx, r8 .. r11: a function need not save them
+_REACH = 256  # what a displacement of one byte reaches: from 128 below the base to 127 above
+_VZEROUPPER, _RET = b"\xc5\xf8\x77", b"\xc3"
+
+
+def can_encode(bits: int, count: int) -> bool:
+    """Whether a value of so many lanes fits one register."""
+    return bits in (32, 64) and (count == 1 or bits * count in (128, 256))
+
+
+def chunk_code(tape: Tape, actions: Sequence[Action], bits: int, count: int) -> bytes:
+    """The function of one chunk, for `count` lanes of `bits` bits."""
+    assignment = Assignment(tape)
+    assignment.add(actions)
+    return encoded(assignment, bits, count)[0]
+
+
+def encoded(assignment: Assignment, bits: int, count: int) -> list[bytes]:
+    """The function of each chunk."""
+    words, slot = np.array(assignment.words, dtype=np.int32), np.array(assignment.slots, dtype=np.int32)
+    form, r, v, base = words & 255, words >> 8 & 15, words >> 12 & 15, words >> 16 & 15
+    in_memory = slot != REGISTER
+    offset = np.zeros(len(words), dtype=np.int32)
+    places = np.flatnonzero(in_memory)
+    prologues = []
+    for first, last in pairwise(np.searchsorted(places, assignment.ends).tolist()):
+        here = places[first:last]
+        base[here], offset[here], prologue = _addresses(slot[here], bits * count // 8)
+        prologues.append(prologue)
+
+    of_form = encodings(bits, count == 1)[form]
+    table = of_form >> MAP & 3
+    v[of_form >> SOURCE & 1 == 0] = 0
+    is_long = (table != 1) | (base > 7)  # the prefix has three bytes, else two
+    low = (15 - v) << 3 | (bits * count == 256) << 2 | of_form >> PREFIX & 3
+    r_is_low = (r < 8).astype(np.int32) << 7
+    has_offset = offset != 0
+    is_far = (offset < -_REACH // 2) | (offset >= _REACH // 2)
+    column, kept = np.empty((len(words), 10), np.uint8), np.ones((len(words), 10), bool)
+    column[:, 0] = np.where(is_long, 0xC4, 0xC5)
+    column[:, 1] = np.where(is_long, r_is_low | 0x40 | (base < 8).astype(np.int32) << 5 | table, r_is_low | low)
+    column[:, 2] = (of_form >> WIDE & 1) << 7 | low
+    column[:, 3] = of_form >> OPCODE
+    mode = np.where(in_memory, has_offset.astype(np.int32) + is_far, 3)
+    column[:, 4] = mode << 6 | (r & 7) << 3 | base & 7
+    column[:, 5:9] = offset.astype("<i4").view(np.uint8).reshape(-1, 4)
+    column[:, 9] = words >> 20
+    kept[:, 2] = is_long
+    kept[:, 5] = has_offset
+    kept[:, 6:9] = is_far[:, None]
+    kept[:, 9] = of_form >> IMMEDIATE & 1
+    body = column[kept].tobytes()
+    ends = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])[assignment.ends].tolist()
+    # Others may go on with instructions that are slow while upper halves of registers are in use.
+    end = _VZEROUPPER + _RET if bits * count == 256 else _RET
+    return [start + body[a:b] + end for start, (a, b) in zip(prologues, pairwise(ends), strict=True)]
+
+
+def _addresses(slot: np.ndarray, slot_bytes: int) -> tuple[np.ndarray, np.ndarray, bytes]:
+    """Of each access: the base register and the bytes from there; and the instructions that set the bases."""
+    is_pattern = slot > REGISTER
+    is_free = ~is_pattern  # of a window
+    offset = np.where(slot >= 0, slot, -1 - slot) * slot_bytes
+    offset[is_pattern] = (REGISTER - slot[is_pattern]) * PATTERN_BYTES
+    base = np.where((slot >= 0) & is_free, _WORKSPACE, _CONSTANTS)
+    span = _REACH // slot_bytes
+    prologue = b""
+    for register, start in zip(_BASES, most_used(slot[is_free], span, len(_BASES)), strict=False):
+        if start >= 0:
+            origin, source, inside = start, _WORKSPACE, (slot >= start) & (slot < start + span)
+        else:
+            origin, source, inside = -1 - start, _CONSTANTS, (slot <= start) & (slot > start - span)
+        middle = origin * slot_bytes + _REACH // 2
+        inside &= is_free
+        base[inside] = register
+        offset[inside] -= middle
+        is_free &= ~inside
+        prologue += _lea(register, source, middle)
+    return base, offset, prologue
+
+
+def _lea(register: int, source: int, offset: int) -> bytes:
+    """register = source + offset."""
+    return struct.pack("<BBBi", 0x48 | (register > 7) << 2, 0x8D, 0x80 | (register & 7) << 3 | source, offset)
