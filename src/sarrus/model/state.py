@@ -10,7 +10,7 @@ from sarrus.model.bodies import Joint
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 
-_UNIT_TOLERANCE = 1e-6
+UNIT_TOLERANCE = 1e-6
 _UNLIMITED_ANGLE = np.pi  # random_state's range where a joint has no limit
 _UNLIMITED_LENGTH = 1.0
 _FAR = 1e6
@@ -35,7 +35,7 @@ def check_configuration(model: Model, q) -> Array:
     array = as_state_array("q", q, model.nq)
     for joint, start in model.layout.quaternions:
         norm = np.linalg.norm(array[..., start : start + 4], axis=-1)
-        if np.any(np.abs(norm - 1.0) > _UNIT_TOLERANCE):
+        if np.any(np.abs(norm - 1.0) > UNIT_TOLERANCE):
             worst = float(np.ravel(norm)[np.argmax(np.abs(np.ravel(norm) - 1.0))])
             raise StateError(
                 f"q: the quaternion of joint {joint!r} (x y z w, from q[{start}]) has length {worst:.6g}, expected 1. "

@@ -4,61 +4,48 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 
-# Before the constants: addresses of C functions, which the code reaches only so (it then needs no relocation), and
-# patterns of bits for the encoder (`x86/patterns.py`).
-FUNCTION_TABLE_BYTES = 128
-_MOST_SCRATCH = 2**31  # bytes; addresses in the code are 32-bit offsets
+from sarrus.codegen.emit.lane import Lane
 
-
-@dataclass(frozen=True)
-class Scratch:
-    """How the memory of one running driver is laid out, in bytes."""
-
-    workspace: int
-    unwanted: int  # after it: where rows go that are only padding
-
-    @property
-    def bytes(self) -> int:
-        return self.workspace + self.unwanted
+_MOST_SLOTS = 2**25  # addresses in the code are 32-bit offsets
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """Machine code with its entry points (offsets, if the code is a flat image)."""
+    """Machine code of a kernel's chunks, with where each begins (-1: a loader must say), and its steps as data."""
 
     code: bytes
     is_flat: bool
-    entries: dict[str, int]
-    scratch: Scratch
-    single_scratch: Scratch
+    single_chunks: list[int]  # for one lane
+    chunks: list[int]  # for all lanes
+    steps: list[int]
+    slots: int  # of the workspace
     stats: dict[str, float]
 
     def to_bytes(self) -> bytes:
-        fields = {
-            "is_flat": self.is_flat, "entries": self.entries, "scratch": asdict(self.scratch),
-            "single_scratch": asdict(self.single_scratch), "stats": self.stats,
-        }  # fmt: skip
-        head = json.dumps(fields).encode()
-        return joined(head, self.code)
+        fields = {f.name: getattr(self, f.name) for f in dataclass_fields(self) if f.name != "code"}
+        return joined(json.dumps(fields).encode(), self.code)
 
     @staticmethod
     def from_bytes(data: bytes) -> Artifact:
         """What `to_bytes` wrote; ValueError (or KeyError, TypeError) for anything else."""
         head, code = split(data)
-        fields = json.loads(head)
-        entries = {name: _whole(offset, len(code)) for name, offset in fields["entries"].items()}
-        if not code or not entries or fields["is_flat"] not in (True, False):
+        read = json.loads(head)
+        if read["is_flat"] not in (True, False) or any(type(word) is not int for word in read["steps"]):
+            raise ValueError("no machine code")
+        places = [[_whole(x, len(code), -1) for x in read[name]] for name in ("single_chunks", "chunks")]
+        if len(places[0]) != len(places[1]) or (places[0] and not code):
             raise ValueError("no machine code")
         return Artifact(
-            code=code,
-            is_flat=fields["is_flat"],
-            entries=entries,
-            scratch=Scratch(**{name: _whole(n, _MOST_SCRATCH) for name, n in fields["scratch"].items()}),
-            single_scratch=Scratch(**{name: _whole(n, _MOST_SCRATCH) for name, n in fields["single_scratch"].items()}),
-            stats=fields["stats"],
+            code, read["is_flat"], *places, read["steps"], _whole(read["slots"], _MOST_SLOTS), read["stats"]
         )
+
+
+def chunk_names(lane: Lane, count: int) -> list[str]:
+    """What chunks are called in an object file that a loader must load."""
+    return [f"chunk{number}_{lane.count}" for number in range(count)]
 
 
 def joined(first: bytes, second: bytes) -> bytes:
@@ -76,8 +63,8 @@ def split(data: bytes) -> tuple[bytes, bytes]:
     return data[8 : 8 + length], data[8 + length :]
 
 
-def _whole(number: object, end: int) -> int:
-    """A number in range(end)."""
-    if type(number) is not int or not 0 <= number < end:
-        raise ValueError(f"{number!r} is not in 0 .. {end - 1}")
+def _whole(number: object, end: int, least: int = 0) -> int:
+    """A number in range(least, end)."""
+    if type(number) is not int or not least <= number < end:
+        raise ValueError(f"{number!r} is not in {least} .. {end - 1}")
     return number

@@ -33,7 +33,9 @@ def emit_single(lane: Lane, run: str, check: str) -> str:
     integer for a whole number (a tuple of them where there are several outputs), or None if it did not run.
     `single_checked` is the same, but declines arguments that `check` finds not valid.
     """
-    return "\n".join([_emit_into(lane, run), _emit_new(lane, run, "single_new"), _emit_new(lane, run, SINGLE[2], check)])
+    return "\n".join(
+        [_emit_into(lane, run), _emit_new(lane, run, "single_new"), _emit_new(lane, run, SINGLE[2], check)]
+    )
 
 
 def _emit_into(lane: Lane, run: str) -> str:

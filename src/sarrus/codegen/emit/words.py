@@ -1,15 +1,17 @@
 """A planned tape as data: the words that the native drivers read.
 
-The drivers (`run.py`, `batch.py`, `single.py`, `table.py`) are the same for all kernels of one scalar type: compiled once
-per machine. What differs between kernels is straight-line code, in chunks, and these lists of 64-bit integers. A kernel
-finds them through a header of addresses before its constants.
+The drivers (`run.py`, `batch.py`, `single.py`, `table.py`) are the same for all kernels of one scalar type, compiled
+once per machine. What differs between kernels is straight-line code, in chunks, and these lists of 64-bit integers. A
+kernel finds them through a header of addresses before its constants.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import accumulate
 
 from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Plan, Table
 from sarrus.codegen.tape.graph import Op
@@ -17,7 +19,7 @@ from sarrus.codegen.tape.tape import Port, Tape
 
 # Addresses in the header, in this order: three functions of the C library, and the lists of words.
 Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS", start=0)
-HEADER_BYTES = 128  # before the constants, which begin at a cache line
+HEADER_BYTES = 192  # before the constants, which begin at a cache line; it ends with the encoder's patterns
 Kind = IntEnum("Kind", "END CHUNK BEGIN AGAIN ENTER SINCOS ATAN2 EXP LOG TANH", start=0)  # of a step
 TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Kind.LOG, "tanh": Kind.TANH}
 WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
@@ -105,22 +107,19 @@ def _flat(rows: Sequence[Sequence[int]]) -> list[int]:
     return [word for row in rows for word in row]
 
 
-def ports_of(tape: Tape, workspace: int, tolerance: int, unit: Sequence[int]) -> list[int]:
+def ports_of(tape: Tape, workspace: int, tolerance: float) -> list[int]:
     """What the drivers know of a kernel's arrays.
 
-    workspace  where, in bytes of the scratch, the workspace ends: first the count of states that are not valid, then
+    workspace  how many bytes it has. After it, in the drivers' scratch, the number of states that are not valid, and
                where rows go that are only padding
-    unit       elements of all inputs, one after the other, at which four numbers begin whose squares must sum up to one;
-    tolerance  by how much they may not, as the bits of a float64
+    tolerance  by how much the squares of a quaternion may not sum up to one
     """
-    inputs, outputs = tape.inputs, tape.outputs
-    total = sum(port.size for port in inputs)
-    words = [len(inputs), len(outputs), workspace, total, tolerance, len(unit)]
-    slot = 0
-    for port in (*inputs, *outputs):
-        words += _port(port, slot)
-        slot += port.size
-    return [*words, *unit]
+    ports = (*tape.inputs, *tape.outputs)
+    slots = [0, *accumulate(port.size for port in ports)]
+    unit = [slot + start for slot, port in zip(slots, tape.inputs, strict=False) for start in port.unit]
+    bits = struct.unpack("<q", struct.pack("<d", tolerance))[0]
+    counts = [len(tape.inputs), len(tape.outputs), workspace, slots[len(tape.inputs)], bits, len(unit)]
+    return [*counts, *_flat([_port(*pair) for pair in zip(ports, slots, strict=False)]), *unit]
 
 
 PORTS_BEGIN = 6  # words before the ports

@@ -124,7 +124,7 @@ class _Native:
 
     def __init__(self) -> None:
         names = ["work", "serve", "post", "look"]
-        address = load_module("crew", platform.machine(), _emit(), names)
+        address = load_module("crew", platform.machine(), _emit, names)
         i64, pointer = ctypes.c_int64, ctypes.c_void_p
         self.work = ctypes.CFUNCTYPE(None, pointer)(address["work"])
         self.serve = ctypes.CFUNCTYPE(None, pointer, i64)(address["serve"])

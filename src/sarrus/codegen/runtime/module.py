@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sarrus.codegen.emit.image import ExecutableMemory, NotFlatError, link_flat
@@ -11,14 +12,14 @@ from sarrus.codegen.runtime import cache_names
 _loaded: list[Any] = []
 
 
-def load_module(name: str, variant: str, ir: str, entries: list[str]) -> dict[str, int]:
-    """Addresses of the functions `entries` of the module `ir`, from the disk cache or compiled now."""
+def load_module(name: str, variant: str, ir: Callable[[], str], entries: list[str]) -> dict[str, int]:
+    """Addresses of the functions `entries` of a module, from the disk cache or compiled now."""
     key = cache_names.key(name, variant)
     found = disk.load(key, lambda obj: placed(obj, entries))
     if found is None:
         from sarrus.codegen.emit import jit
 
-        obj = jit.compile_object(ir)
+        obj = jit.compile_object(ir())
         disk.save(key, obj)
         found = placed(obj, entries)
     memory, addresses = found

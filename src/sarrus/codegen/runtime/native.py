@@ -13,20 +13,27 @@ from typing import Any
 import numpy as np
 
 from sarrus.codegen.emit import host
-from sarrus.codegen.emit.artifact import FUNCTION_TABLE_BYTES, Artifact
+from sarrus.codegen.emit.artifact import Artifact, chunk_names
 from sarrus.codegen.emit.builtin import layout_is_known, make_builtin
+from sarrus.codegen.emit.drivers import ENTRIES, drivers
 from sarrus.codegen.emit.image import ExecutableMemory
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.memory import address_of, address_of_bytes, aligned, in_place
+from sarrus.codegen.emit.memory import CACHE_LINE, address_of, address_of_bytes, aligned, in_place
+from sarrus.codegen.emit.single import SINGLE
+from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, UNCHECKED, ports_of
 from sarrus.codegen.runtime import cache as disk
 from sarrus.codegen.runtime import cache_names
 from sarrus.codegen.runtime.call_arrays import copies_of_overwritten
 from sarrus.codegen.runtime.crew import MOST_THREADS, share
+from sarrus.codegen.runtime.module import load_module
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.patterns import patterns
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.arguments import whole_number
+from sarrus.model.state import UNIT_TOLERANCE
 
+# Of the sum of squares. Closer to the bound than rounding, Python decides.
+_UNIT = 1.9 * UNIT_TOLERANCE
 LANES = (1, 2, 4, 8, 16)  # squares of so many rows and columns are transposed in registers
 
 
@@ -71,42 +78,37 @@ class NativeKernel:
         self.from_cache = from_cache
         self.code_bytes = len(artifact.code)
         self.stats = artifact.stats
-        self._memory, address = _load(artifact)
-        single = Lane(lane.bits, 1, lane.fma)
-        self._constants = _constants(tape, lane)
-        self._single_constants = _constants(tape, single) if lane.count > 1 else self._constants
+        memory, single_chunks, chunks = _load(artifact, lane)
+        address = _drivers(lane)
+        self._single_data = KernelData(tape, artifact, Lane(lane.bits, 1, lane.fma), single_chunks, memory)
+        self._data = KernelData(tape, artifact, lane, chunks, memory) if lane.count > 1 else self._single_data
         prototype = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
         )
-        self._batch = prototype(address["batch"]), address_of(self._constants) + FUNCTION_TABLE_BYTES
-        self._single = prototype(address["batch_single"]), address_of(self._single_constants) + FUNCTION_TABLE_BYTES
+        self._batch = prototype(address["batch"]), self._data.constants
+        self._single = prototype(address["batch_single"]), self._single_data.constants
         self._batch_address = address["batch"]
         # What a program (`program.py`) calls: the kernel on lanes, and on one lane, that are loaded already.
-        self.runs = tuple(
-            (address[name], constants) for name, (_, constants) in (("run", self._batch), ("run_single", self._single))
-        )
-        self.workspace_bytes = artifact.scratch.workspace, artifact.single_scratch.workspace
+        self.runs = (address["run"], self._data.constants), (address["run_single"], self._single_data.constants)
+        self.workspace_bytes = self._data.workspace, self._single_data.workspace
         self._ports = (*tape.inputs, *tape.outputs)
         self._row_bytes = [port.size * self.dtype.itemsize for port in self._ports]
         self._pack_sources, self._pack_targets = (
             struct.Struct(f"={len(ports)}Q").pack for ports in (tape.inputs, tape.outputs)
         )
         self._free_scratch: list[tuple[np.ndarray, int]] = []  # list.pop and list.append are atomic
-        self.call_single, self.call_new = self._builtins(address)
+        self.call_single, self.call_new, self.call_checked = self._builtins(address)
         self.compile_seconds = time.perf_counter() - start
 
     def __reduce__(self) -> tuple:
         return build_native, (self.tape, str(self.dtype), self.lanes)
 
-    def _builtins(self, address: dict[str, int]) -> tuple[Any, Any]:
-        if not layout_is_known():
-            return (lambda *arrays: False), (lambda *arrays: None)
-        scratch = aligned(self.artifact.single_scratch.bytes)
-        keeps = (self._memory, scratch, self._single_constants)
-        return tuple(
-            make_builtin(name, address[name], self.dtype, address_of(scratch), self._single[1], keeps)
-            for name in ("single_into", "single_new")
-        )
+    def _builtins(self, address: dict[str, int]) -> tuple[Any, ...]:
+        if not layout_is_known() or any(len(port.shape) > MOST_DIMENSIONS for port in self._ports):
+            return (lambda *arrays: False), (lambda *arrays: None), (lambda *arrays: None)
+        data, scratch = self._single_data, aligned(self._single_data.scratch)
+        places = address_of(scratch), data.constants, data.ports
+        return tuple(make_builtin(name, address[name], self.dtype, *places, (data, scratch)) for name in SINGLE)
 
     def run(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], batch: int, threads: int = 1) -> None:
         """Evaluate `batch` states. Arrays are C-contiguous, of this dtype, one row per state; that is checked.
@@ -136,9 +138,12 @@ class NativeKernel:
         writeable = "" if number < len(self.tape.inputs) else ", writeable"
         return f"{port.name}: expected a C-contiguous {self.dtype} array of {batch} x {port.size} elements{writeable}"
 
-    def run_checked(self, arrays: Sequence[np.ndarray], batch: int, threads: int, may_overlap: bool) -> None:
+    def run_checked(
+        self, arrays: Sequence[np.ndarray], batch: int, threads: int, may_overlap: bool, validate: bool = False
+    ) -> bool:
         """`run`, for at least one state and arrays (inputs, then outputs) that are known to be right and to stay
-        `in_place`; `may_overlap`: outputs may share memory with others.
+        `in_place`; `may_overlap`: outputs may share memory with others. Returns whether all arguments are finite and
+        quaternions of length one, if it is to `validate`.
         """
         count = len(self.tape.inputs)
         places = [address_of(array) for array in arrays]
@@ -148,6 +153,10 @@ class NativeKernel:
         sources, targets = self._pack_sources(*places[:count]), self._pack_targets(*places[count:])
         threads = max(1, min(threads, -(-batch // self.lanes), MOST_THREADS))
         scratches = [self._scratch() for _ in range(threads)]
+        data = self._single_data if batch == 1 and threads == 1 else self._data
+        invalid = [memory[data.workspace : data.workspace + 8].view(np.int64) for memory, _ in scratches]
+        for count_of in invalid:
+            count_of[0] = 0 if validate else UNCHECKED
         try:
             if threads == 1:
                 function, constants = self._single if batch == 1 else self._batch
@@ -156,6 +165,7 @@ class NativeKernel:
                 tables = address_of_bytes(sources), address_of_bytes(targets)
                 own = [(*tables, scratch, self._batch[1]) for _, scratch in scratches]
                 share(self._batch_address, own, batch, self.lanes)
+            return not validate or not any(count_of[0] for count_of in invalid)
         finally:
             self._free_scratch += scratches
 
@@ -164,29 +174,52 @@ class NativeKernel:
         try:
             return self._free_scratch.pop()
         except IndexError:
-            memory = aligned(max(self.artifact.scratch.bytes, self.artifact.single_scratch.bytes))
+            memory = aligned(max(self._data.scratch, self._single_data.scratch))
             return memory, address_of(memory)
 
 
-def _load(artifact: Artifact) -> tuple[Any, dict[str, int]]:
-    if not artifact.is_flat:
-        from sarrus.codegen.emit.jit import load_object
+class KernelData:
+    """What the drivers read of a kernel, in memory, for one kind of lane: constants, steps, ports, addresses of chunks.
 
-        return load_object(artifact.code, list(artifact.entries))
-    memory = ExecutableMemory(artifact.code)
-    return memory, {name: memory.address + offset for name, offset in artifact.entries.items()}
+    keeps  what must stay in memory with it
+    """
+
+    def __init__(self, tape: Tape, artifact: Artifact, lane: Lane, chunks: Sequence[int], keeps: Any) -> None:
+        self.workspace = -(-artifact.slots * lane.bytes // CACHE_LINE) * CACHE_LINE
+        longest = max((port.size for port in tape.outputs), default=0)
+        # A driver's scratch: the workspace, how many states were not valid, where rows go that are only padding.
+        self.scratch = self.workspace + 2 * CACHE_LINE + longest * lane.scalar_bytes
+        steps = np.array(artifact.steps, dtype=np.int64)
+        ports = np.array(ports_of(tape, self.workspace, _UNIT), dtype=np.int64)
+        addresses = np.array(chunks, dtype=np.uint64)
+        header = [*_c_functions(), address_of(steps), address_of(addresses), address_of(ports)]
+        values = tape.constants.astype(lane.dtype)
+        memory = aligned(HEADER_BYTES + len(values) * lane.bytes)
+        memory[: 8 * len(header)].view(np.uint64)[:] = header
+        before = np.frombuffer(patterns(lane.bits), np.uint8)
+        memory[HEADER_BYTES - len(before) : HEADER_BYTES] = before
+        memory[HEADER_BYTES:].view(lane.dtype)[:] = np.repeat(values, lane.count)
+        self.constants, self.ports = address_of(memory) + HEADER_BYTES, address_of(ports)
+        self._keeps = memory, steps, ports, addresses, keeps
 
 
-def _constants(tape: Tape, lane: Lane) -> np.ndarray:
-    """The addresses of the C functions and the encoder's patterns, then each constant in every lane."""
-    values = tape.constants.astype(lane.dtype)
-    memory = aligned(FUNCTION_TABLE_BYTES + len(values) * lane.bytes)
-    addresses = _c_functions()
-    memory[: 8 * len(addresses)].view(np.uint64)[:] = addresses
-    before = np.frombuffer(patterns(lane.bits), np.uint8)
-    memory[FUNCTION_TABLE_BYTES - len(before) : FUNCTION_TABLE_BYTES] = before
-    memory[FUNCTION_TABLE_BYTES:].view(lane.dtype)[:] = np.repeat(values, lane.count)
-    return memory
+def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
+    """What keeps the code in memory, and the addresses of its chunks: for one lane, and for all."""
+    places = artifact.single_chunks, artifact.chunks
+    if artifact.is_flat:
+        memory = ExecutableMemory(artifact.code)
+        return memory, *([memory.address + offset for offset in offsets] for offsets in places)
+    from sarrus.codegen.emit.jit import load_object
+
+    names = [chunk_names(Lane(lane.bits, count), len(places[0])) for count in (1, lane.count)]
+    memory, found = load_object(artifact.code, list(dict.fromkeys([*names[0], *names[1]])))
+    return memory, *([found[name] for name in of_lane] for of_lane in names)
+
+
+@functools.cache
+def _drivers(lane: Lane) -> dict[str, int]:
+    """Addresses of the drivers for this kind of lane: compiled once per machine."""
+    return load_module("drivers", f"{lane.bits} {lane.count} {lane.fma}", lambda: drivers(lane), ENTRIES)
 
 
 @functools.cache

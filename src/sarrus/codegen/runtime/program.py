@@ -197,6 +197,6 @@ class Program:
 def _native_code(bits: int, count: int, fma: bool) -> tuple[int, int]:
     """Where the code that executes programs is in memory: for lanes, and for one lane."""
     names, lanes = ["program", "program_single"], (Lane(bits, count, fma), Lane(bits, 1, fma))
-    ir = "\n".join(emit_program(lane, name) for lane, name in zip(lanes, names, strict=True))
-    addresses = load_module("program", f"{bits} {count}", ir, names)
+    pairs = zip(lanes, names, strict=True)
+    addresses = load_module("program", f"{bits} {count}", lambda: "\n".join(emit_program(*x) for x in pairs), names)
     return addresses["program"], addresses["program_single"]

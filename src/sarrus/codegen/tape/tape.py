@@ -84,6 +84,7 @@ class Port:
     name: str
     shape: tuple[int, ...]
     whole: bool = False  # a single whole number: a status, or a count
+    unit: tuple[int, ...] = ()  # elements at which four begin that are a quaternion, of length one
 
     @property
     def size(self) -> int:
@@ -200,7 +201,7 @@ class Tape:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             head = json.loads(file["head"].tobytes())
             inputs, outputs = (
-                tuple(Port(name, tuple(shape), whole) for name, shape, whole in head[key])
+                tuple(Port(name, tuple(shape), whole, tuple(unit)) for name, shape, whole, unit in head[key])
                 for key in ("inputs", "outputs")
             )
             stages, numbers = head["stages"], file["stage"].tolist()

@@ -51,7 +51,8 @@ def trace(
 def _trace(
     model: Model, algorithm: AnyAlgorithm, wanted: tuple[str, ...], symbols: tuple[Any, ...], options: dict[str, Any]
 ) -> Tape:
-    ports = tuple(Port(x.name, x.shape(model)) for x in algorithm.inputs if x.name in wanted)
+    unit = {"q": tuple(start for _, start in model.layout.quaternions)}
+    ports = tuple(Port(x.name, x.shape(model), unit=unit.get(x.name, ())) for x in algorithm.inputs if x.name in wanted)
     graph = Graph(ParameterLifter(symbols, slot=len(ports)).lift) if symbols else Graph()
     arrays = {port.name: graph.inputs(slot, port.size).reshape(port.shape) for slot, port in enumerate(ports)}
     if symbols:
