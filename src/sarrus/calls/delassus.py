@@ -14,8 +14,7 @@ import numpy as np
 from sarrus.codegen.tape.trace import op_count
 from sarrus.errors import StateError, UnsupportedError, unknown_name
 from sarrus.model.model import Model
-from sarrus.registry.check import unknown_to
-from sarrus.registry.table import catalog, find
+from sarrus.registry.table import catalog, find, unknown_to
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.parameter import is_casadi
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from sarrus import zoo
 from sarrus.errors import ImportFileError, SarrusError, unknown_name
 from sarrus.importers import load, load_urdf
-from sarrus.importers.example_robots import example_robot
+from sarrus.importers.load import example_robot
 from sarrus.model.model import Model
 from sarrus.planning.embedding import embed
 from sarrus.registry.features import Feature

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sarrus.errors import ImportFileError, MissingDependencyError
-from sarrus.importers.limits import BYTES, ELEMENTS, check_limit
-from sarrus.importers.reading import as_path, read_bytes, reading
+from sarrus.importers.reading import BYTES, ELEMENTS, as_path, check_limit, read_bytes, reading
 
 _BOM = "\ufeff"
 _DECLARATIONS = re.compile(rb"<!(ENTITY|DOCTYPE[^>]*\[)")

@@ -17,8 +17,7 @@ import numpy as np
 from sarrus.errors import MissingDependencyError, ModelError
 from sarrus.importers.mujoco_actuators import add_actuators
 from sarrus.importers.mujoco_constraints import add_constraints
-from sarrus.importers.mujoco_fields import disabled, field_of, name_of, rotation_from_wxyz
-from sarrus.importers.mujoco_report import report_the_rest
+from sarrus.importers.mujoco_fields import disabled, field_of, name_of, report_the_rest, rotation_from_wxyz
 from sarrus.importers.mujoco_state import from_mujoco_state
 from sarrus.importers.names import Names, first_free
 from sarrus.importers.visuals_mjcf import MeshFiles, add_visuals

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import ImportFileError, MissingDependencyError, unknown_name
-from sarrus.importers.limits import YAML_BYTES, YAML_DEPTH, check_limit
 from sarrus.importers.names import some
-from sarrus.importers.reading import as_path, read_bytes, reading
+from sarrus.importers.reading import YAML_BYTES, YAML_DEPTH, as_path, check_limit, read_bytes, reading
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import LoopClosure
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.calls.default_method import method_for
+from sarrus.calls.dynamics import method_for
 from sarrus.errors import StateError, UnsupportedError, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model

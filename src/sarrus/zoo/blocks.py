@@ -17,8 +17,7 @@ from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import coupling, distance, loop
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.parts import Parts, X, Y, Z
-from sarrus.zoo.sizes import at_least
+from sarrus.zoo.sketch import Parts, X, Y, Z, at_least
 
 QUARTER_TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # about z
 

@@ -14,7 +14,7 @@ from sarrus.model.constraints import contact
 from sarrus.model.joints import JOINT_TYPES
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.sizes import at_least
+from sarrus.zoo.sketch import at_least
 
 _AXES = np.eye(3)
 _MASS, LINK_LENGTH, _RADIUS = 1.0, 0.3, 0.03  # of a rod, which hangs along -z from its joint

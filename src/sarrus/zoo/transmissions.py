@@ -15,9 +15,7 @@ from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import coupling
 from sarrus.model.model import Model
 from sarrus.zoo.blocks import SUB_MECHANISMS, Mount
-from sarrus.zoo.parts import Parts, X, Y, Z
-from sarrus.zoo.sizes import at_least
-from sarrus.zoo.sketch import Sketch
+from sarrus.zoo.sketch import Parts, Sketch, X, Y, Z, at_least
 
 
 def link_and_rotor(ratio: float = 6.0, symmetric: bool = True, seed: int = 0) -> Model:
