@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.algorithms.tree.bias_forces import bias_forces
 from sarrus.algorithms.tree.rnea import rnea
-from sarrus.errors import unknown_name
+from sarrus.errors import check_name
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import Algorithm, AnyAlgorithm
@@ -45,8 +45,7 @@ def method_for(model: Model, method: str | AnyAlgorithm | None) -> str:
     """The method's name, or the default one; an error in words if there is none of that name, or not for this model."""
     method = default_method(model) if method is None else method
     name, known = method.name if isinstance(method, Algorithm) else method, methods()
-    if name not in known:
-        raise unknown_name("method of forward dynamics", name, known)
+    check_name("method of forward dynamics", name, known)
     check_model(known[name], model, strict=True)
     return name
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
+from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import op_count, trace
 from sarrus.errors import StateError
 from sarrus.model.model import Model
@@ -66,6 +67,11 @@ def _batched(
 ) -> list[np.ndarray]:
     """The values of the outputs, (batch, ...) each."""
     tape = trace(model, algorithm, inputs=tuple(arrays), **options)
+    return algorithm.with_whole_numbers(run_tape(tape, arrays, batch))
+
+
+def run_tape(tape: Tape, arrays: dict[str, np.ndarray], batch: int) -> list[np.ndarray]:
+    """The values of a tape's outputs, (batch, ...) each, in NumPy; inputs of a single state serve for all."""
     flat = []
     for port in tape.inputs:
         array = np.broadcast_to(arrays[port.name], (batch, *port.shape)).reshape(batch, port.size)
@@ -77,8 +83,7 @@ def _batched(
         for output, columns in zip(outputs, values, strict=True):
             for k, column in enumerate(columns):
                 output[start:stop, k] = column
-    shaped = [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)]
-    return algorithm.with_whole_numbers(shaped)
+    return [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)]
 
 
 def _symbolic(model: Model, algorithm: AnyAlgorithm, given: dict[str, Any], options: dict[str, Any]) -> Any:

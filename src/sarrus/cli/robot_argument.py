@@ -7,7 +7,7 @@ import inspect
 from pathlib import Path
 
 from sarrus import zoo
-from sarrus.errors import ImportFileError, SarrusError, unknown_name
+from sarrus.errors import ImportFileError, SarrusError, check_name
 from sarrus.importers import load, load_urdf
 from sarrus.importers.load import example_robot
 from sarrus.model.model import Model
@@ -40,8 +40,7 @@ def robot_for(text: str, floating_base: bool | None, method: str, allow_outside:
 
 def _from_zoo(text: str) -> Model:
     name, *arguments = text.split(":")
-    if name not in ZOO:
-        raise unknown_name("zoo mechanism", name, ZOO)
+    check_name("zoo mechanism", name, ZOO)
     usage = f"zoo:{name} takes {inspect.signature(ZOO[name])}, separated by colons"
     try:
         parameters = list(inspect.signature(ZOO[name]).parameters.values())

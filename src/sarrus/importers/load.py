@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from os import PathLike
 from pathlib import Path
 
-from sarrus.errors import MissingDependencyError, unknown_name
+from sarrus.errors import MissingDependencyError, check_name
 from sarrus.importers.document import read_document
 from sarrus.importers.mjcf import load_mjcf
 from sarrus.importers.urdf import load_urdf
@@ -61,6 +61,5 @@ def example_robot(name: str) -> Path:
     robots = example_robots()
     if not robots:
         raise MissingDependencyError(f"robot {name!r} is in the package {_PACKAGE}: pip install {_PACKAGE}")
-    if name not in robots:
-        raise unknown_name("example robot", name, robots)
+    check_name("example robot", name, robots)
     return robots[name]

@@ -11,7 +11,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
 
-from sarrus.errors import StateError, UnsupportedError, unknown_name
+from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.independent import independent_positions
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
@@ -182,8 +182,7 @@ class Algorithm(Generic[P, R]):
     def check_given(self, names: Collection[str]) -> None:
         """Every array is one that the algorithm takes, all that it needs are there, and none in two forms."""
         for name in names:
-            if name not in self.input_names:
-                raise unknown_name(f"input of {self.name}:", name, self.input_names)
+            check_name(f"input of {self.name}:", name, self.input_names)
         stand_in = {x.instead_of: x.name for x in self.inputs if x.instead_of}
         for name, other in stand_in.items():
             if name in names and other in names:
@@ -196,8 +195,7 @@ class Algorithm(Generic[P, R]):
 
     def check_options(self, options: Collection[str]) -> None:
         for name in options:
-            if name not in self.options:
-                raise unknown_name(f"option of {self.name}:", name, self.options)
+            check_name(f"option of {self.name}:", name, self.options)
 
 
 AnyAlgorithm = Algorithm[..., Any]

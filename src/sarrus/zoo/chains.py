@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import unknown_name
+from sarrus.errors import check_name
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import contact
@@ -56,8 +56,7 @@ def random_tree(
     rng = np.random.default_rng(rng)
     kinds = list(JOINT_TYPES) if joints is None else list(joints)
     for kind in kinds:
-        if kind not in JOINT_TYPES:
-            raise unknown_name("joint type", kind, JOINT_TYPES)
+        check_name("joint type", kind, JOINT_TYPES)
     builder = ModelBuilder(f"random_tree_{n}")
     for k in range(n):
         kind = str(rng.choice(kinds))
