@@ -20,7 +20,7 @@ import sarrus
 from benchmarks.geared_robots import mini_cheetah
 from benchmarks.loop_systems import MissingFileError
 from benchmarks.robots import shared_directory
-from sarrus.cli.timing import Timing, interleaved, ratio
+from sarrus.cli.bench import Timing, interleaved, ratio
 from sarrus.model.state import random_state
 
 BATCH = 4096

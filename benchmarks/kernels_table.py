@@ -17,7 +17,7 @@ from rich.table import Table
 import sarrus
 from sarrus.cli.bench import measure
 from sarrus.errors import SarrusError
-from sarrus.importers.example_robots import example_robots
+from sarrus.importers.load import example_robots
 
 BATCH = 1024
 ROUNDS = 5

@@ -20,7 +20,7 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
-from sarrus.cli.timing import Timing, interleaved
+from sarrus.cli.bench import Timing, interleaved
 from sarrus.model.state import random_state
 
 METHODS = ("lcaba", "prox_bbo", "prox_ltl")

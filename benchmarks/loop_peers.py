@@ -17,7 +17,7 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.robots import shared_directory
-from sarrus.cli.timing import Timing, interleaved, ratio
+from sarrus.cli.bench import Timing, interleaved, ratio
 
 BATCH = 1024
 METHODS = ("lcaba", "prox_bbo", "prox_ltl", "bbo")

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
-from sarrus.cli.robot_argument import robot_from
+from sarrus.cli.arguments import robot_from
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.tape import Port, Tape, tape_of

@@ -24,7 +24,7 @@ from rich.table import Table
 
 import sarrus
 from sarrus.calls.delassus import delassus
-from sarrus.importers.example_robots import example_robot
+from sarrus.importers.load import example_robot
 from sarrus.model.compose import attach
 from sarrus.model.constraints import Constraint, contact, link_rows
 from sarrus.model.model import Model

@@ -18,7 +18,7 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.robots import tree_of, urdf_path
-from sarrus.cli.timing import Timing, interleaved, ratio
+from sarrus.cli.bench import Timing, interleaved, ratio
 
 BATCH = 1024
 METHODS = ("pv", "pv_early", "ltl", "pv_soft", "ltl_soft")

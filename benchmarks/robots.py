@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import sarrus
-from sarrus.importers.example_robots import example_robots
+from sarrus.importers.load import example_robots
 
 
 def shared_directory() -> Path:

@@ -16,7 +16,7 @@ from rich.console import Console
 
 import sarrus
 from benchmarks.mujoco_pair import FORCES, load_pair
-from sarrus.cli.timing import interleaved, ratio
+from sarrus.cli.bench import interleaved, ratio
 
 WANTED = 12.0
 DT = 5e-4

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
-from sarrus.importers.example_robots import example_robots
+from sarrus.importers.load import example_robots
 
 QUICK, ROBUST = ("pv", "pv_early", "ltl"), ("constrained_aba", "prox_pv", "prox_ltl")
 DISTANCES = (0.0, 1e-12, 1e-8, 1e-6, 1e-4)

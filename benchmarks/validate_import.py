@@ -38,11 +38,10 @@ from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.errors import InertiaError, SarrusError
 from sarrus.importers.document import read_document
-from sarrus.importers.example_robots import example_robots
+from sarrus.importers.load import example_robots
 from sarrus.importers.mjcf import compile_mjcf, load_mjcf
 from sarrus.importers.mujoco_state import to_mujoco_state
-from sarrus.importers.pinocchio_model import from_pinocchio
-from sarrus.importers.pinocchio_state import to_pinocchio_configuration
+from sarrus.importers.pinocchio_model import from_pinocchio, to_pinocchio_configuration
 from sarrus.importers.urdf import ROOT_JOINT, load_urdf
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.model import Model

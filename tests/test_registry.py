@@ -15,7 +15,7 @@ import sarrus
 from sarrus import Algorithm, Feature
 from sarrus.errors import UnknownNameError, UnsupportedError
 from sarrus.registry import table
-from sarrus.registry.references import bibliography
+from sarrus.registry.table import bibliography
 
 CHAIN = sarrus.zoo.chain(3)
 STATE = sarrus.random_state(CHAIN, 0)

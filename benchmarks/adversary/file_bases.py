@@ -104,7 +104,7 @@ YAML = (
 
 def shared_files(kind: str, largest: int = 12_000) -> Iterator[str]:
     """Texts of robots that others made, where they are at hand: $SARRUS_SHARED/robots, example-robot-data."""
-    from sarrus.importers.example_robots import example_robots
+    from sarrus.importers.load import example_robots
 
     suffix = ".xml" if kind == "mjcf" else ".urdf"
     folder = os.environ.get("SARRUS_SHARED")

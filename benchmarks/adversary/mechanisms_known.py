@@ -13,7 +13,7 @@ import sarrus
 from benchmarks.adversary.mechanisms_loops import pair, with_home
 from benchmarks.adversary.trees import add, pick, tree
 from sarrus.errors import RankWarning, SarrusError
-from sarrus.importers.example_robots import example_robots
+from sarrus.importers.load import example_robots
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import connect, contact, weld
 from sarrus.model.model import Model

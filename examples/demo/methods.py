@@ -10,7 +10,7 @@ import numpy as np
 import sarrus
 from examples.demo.motion import Robots
 from examples.demo.pinocchio_peer import pinocchio_methods
-from sarrus.cli.timing import Timing, interleaved, ratio
+from sarrus.cli.bench import Timing, interleaved, ratio
 
 BATCH, ROUNDS = 4096, 5
 STATES = 128  # different ones

@@ -49,10 +49,9 @@ from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
 from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias
 from sarrus.algorithms.tree.gravity_forces import gravity_forces
 from sarrus.algorithms.tree.rnea import rnea
-from sarrus.calls.default_method import methods
 from sarrus.calls.delassus import delassus, delassus_cholesky, operational_space_inertia
-from sarrus.calls.dynamics import forward_dynamics
-from sarrus.calls.verbs import install_verbs
+from sarrus.calls.dynamics import forward_dynamics, methods
+from sarrus.calls.eager import install_verbs
 from sarrus.codegen.tape.tape import OpCount
 from sarrus.codegen.tape.trace import op_count
 from sarrus.model.actuators import Actuator
@@ -79,8 +78,7 @@ from sarrus.model.model import Model
 from sarrus.model.state import difference, integrate, neutral, normalize
 from sarrus.registry.algorithm import Algorithm
 from sarrus.registry.features import Feature
-from sarrus.registry.references import cite
-from sarrus.registry.table import catalog
+from sarrus.registry.table import catalog, cite
 from sarrus.status import Status
 
 if TYPE_CHECKING:  # imported when used: see `_LATER`

@@ -3,8 +3,10 @@ choices."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
 
 
 class SarrusError(Exception):
@@ -69,3 +71,17 @@ def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameEr
     hint = f" Did you mean {close[0]!r}?" if close else ""
     shown = ", ".join(names[:40]) + (f", ... ({len(names)} in all)" if len(names) > 40 else "")
     return UnknownNameError(f"unknown {kind} {name!r}.{hint} Valid: {shown or 'none'}")
+
+
+def check_name(kind: str, name: object, valid: Collection[str]) -> None:
+    """Raise the error of `unknown_name` unless the name is among the valid ones."""
+    if name not in valid:
+        raise unknown_name(kind, name, valid)
+
+
+def optional_package(module: str, purpose: str, install: str) -> Any:
+    """A module of a package that not everybody has installed; the error says what needs it, and what to install."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingDependencyError(f"{purpose}: pip install {install}") from None

@@ -10,7 +10,7 @@ import pytest
 import sarrus
 from sarrus import Status, zoo
 from sarrus.errors import ModelError, RankWarning, UnsupportedError
-from sarrus.importers.example_robots import example_robots
+from sarrus.importers.load import example_robots
 from tests.oracles.loops import kkt, solve
 
 FULL_RANK = ("pv", "pv_early", "ltl")

@@ -14,7 +14,7 @@ import sarrus
 from sarrus import zoo
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.cluster_tree import cluster_tree_of
-from sarrus.registry.references import bibliography
+from sarrus.registry.table import bibliography
 from tests.algorithms.embedded_cases import state_of
 from tests.mechanisms import relative_error
 from tests.oracles import loops

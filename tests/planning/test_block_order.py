@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sarrus.errors import ModelError
-from sarrus.planning.block_order import block_order
+from sarrus.planning.coordinates import block_order
 
 
 def hidden_blocks(rng: np.random.Generator) -> tuple[np.ndarray, list[int]]:

@@ -12,10 +12,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sarrus.codegen.tape.trace import op_count
-from sarrus.errors import StateError, UnsupportedError, unknown_name
+from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.model import Model
-from sarrus.registry.check import unknown_to
-from sarrus.registry.table import catalog, find
+from sarrus.registry.table import catalog, find, unknown_to
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.parameter import is_casadi
 
@@ -45,8 +44,7 @@ def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0
     definite.
     """
     method = default_delassus_method(model) if method is None else method
-    if method not in delassus_methods():
-        raise unknown_name("method of delassus:", method, delassus_methods())
+    check_name("method of delassus:", method, delassus_methods())
     if not (np.isfinite(damping) and damping >= 0.0):
         raise StateError(f"delassus: the damping is {damping!r}: it must be finite and not negative")
     Lambda_inv = find(method)(model, q)

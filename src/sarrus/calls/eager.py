@@ -13,13 +13,13 @@ import numpy as np
 
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
-from sarrus.codegen.tape.trace import trace
+from sarrus.codegen.tape.tape import Tape
+from sarrus.codegen.tape.trace import op_count, trace
 from sarrus.errors import StateError
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
-from sarrus.registry.algorithm import AnyAlgorithm
-from sarrus.registry.check import check_model
-from sarrus.registry.inputs import batch_size
+from sarrus.registry.algorithm import AnyAlgorithm, batch_size, install
+from sarrus.registry.table import check_model
 from sarrus.spatial.parameter import is_casadi
 
 _CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the intermediate values
@@ -67,6 +67,11 @@ def _batched(
 ) -> list[np.ndarray]:
     """The values of the outputs, (batch, ...) each."""
     tape = trace(model, algorithm, inputs=tuple(arrays), **options)
+    return algorithm.with_whole_numbers(run_tape(tape, arrays, batch))
+
+
+def run_tape(tape: Tape, arrays: dict[str, np.ndarray], batch: int) -> list[np.ndarray]:
+    """The values of a tape's outputs, (batch, ...) each, in NumPy; inputs of a single state serve for all."""
     flat = []
     for port in tape.inputs:
         array = np.broadcast_to(arrays[port.name], (batch, *port.shape)).reshape(batch, port.size)
@@ -78,8 +83,7 @@ def _batched(
         for output, columns in zip(outputs, values, strict=True):
             for k, column in enumerate(columns):
                 output[start:stop, k] = column
-    shaped = [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)]
-    return algorithm.with_whole_numbers(shaped)
+    return [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)]
 
 
 def _symbolic(model: Model, algorithm: AnyAlgorithm, given: dict[str, Any], options: dict[str, Any]) -> Any:
@@ -109,3 +113,13 @@ def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
         return [_casadi_matrix(values[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
     flat = ca.vertcat(*values) if values else ca.SX(0, 1)
     return ca.reshape(flat, shape[1], shape[0]).T if len(shape) == 2 else flat
+
+
+def install_verbs() -> None:
+    install(call=call, op_count=op_count, compile=_compile)
+
+
+def _compile(*args: Any, **options: Any) -> Any:
+    from sarrus.codegen.runtime.compile import compile  # brings LLVM, which not every program needs
+
+    return compile(*args, **options)

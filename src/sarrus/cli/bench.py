@@ -1,10 +1,16 @@
-"""`sarrus bench`: validate, then time, Sarrus and its peers on the same states."""
+"""`sarrus bench`: validate, then time, Sarrus and its peers on the same states.
+
+Timing that can be trusted on a noisy machine: all contestants in one run, interleaved, medians of ratios.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
-from typing import Annotated, Any
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -12,11 +18,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 import sarrus
-from sarrus.cli.options import AllowOutside, AsJson, FloatingBase, FrameName, Method, Robot
+from sarrus.cli.arguments import AllowOutside, AsJson, FloatingBase, FrameName, Method, Robot, robot_for
+from sarrus.cli.console import table
 from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peer
-from sarrus.cli.robot_argument import robot_for
-from sarrus.cli.tables import table
-from sarrus.cli.timing import Timing, interleaved, ratio
 from sarrus.codegen.runtime.compile import compile as compile_kernel
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.peak import measure_peak
@@ -27,6 +31,7 @@ from sarrus.model.state import random_state
 from sarrus.registry.table import find
 
 _DISAGREEMENT = 1e-9
+Case = Callable[[], object]
 
 
 def bench(
@@ -189,3 +194,46 @@ def _show(console: Console, report: dict[str, Any]) -> None:
     )
     for note in report["notes"]:
         console.print(note, markup=False)
+
+
+class Timing(NamedTuple):
+    """Seconds per call in each round."""
+
+    seconds: list[float]
+
+    @property
+    def median(self) -> float:
+        return median(self.seconds)
+
+    @property
+    def best(self) -> float:
+        """What the machine does when nothing else is on its cores."""
+        return min(self.seconds)
+
+
+def interleaved(
+    cases: dict[str, Case], rounds: int = 9, round_seconds: float = 0.05, progress: Callable[[], object] | None = None
+) -> dict[str, Timing]:
+    """Time every case in every round, so that a slow moment of the machine hits all of them."""
+    repeats: dict[str, int] = {}
+    for name, case in cases.items():
+        case()  # warm up: page in, allocate
+        start = time.perf_counter()
+        case()
+        repeats[name] = max(1, round(round_seconds / max(time.perf_counter() - start, 1e-7)))
+    seconds: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(rounds):
+        for name, case in cases.items():
+            n = repeats[name]
+            start = time.perf_counter()
+            for _ in range(n):
+                case()
+            seconds[name].append((time.perf_counter() - start) / n)
+        if progress is not None:
+            progress()
+    return {name: Timing(values) for name, values in seconds.items()}
+
+
+def ratio(slow: Timing, fast: Timing) -> float:
+    """How many times faster: the median over rounds of the ratio within the round."""
+    return median(a / b for a, b in zip(slow.seconds, fast.seconds, strict=True))

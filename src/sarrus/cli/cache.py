@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from sarrus.cli.options import AsJson
+from sarrus.cli.arguments import AsJson
 from sarrus.codegen.runtime.cache import cache_clear, cache_info
 
 cache = typer.Typer(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn
 
 import sarrus
-from sarrus.cli.options import AllowOutside, AsJson, Configuration, Extended, FloatingBase, Robot
-from sarrus.cli.robot_argument import robot_from
-from sarrus.cli.tables import table
-from sarrus.errors import StateError
-from sarrus.model.model import Model
+from sarrus.cli.arguments import (
+    AllowOutside,
+    AsJson,
+    Configuration,
+    Extended,
+    FloatingBase,
+    Robot,
+    configuration,
+    robot_from,
+)
+from sarrus.cli.console import print_plain, spinner, table
 
 AT_FAULT = 1  # exit code: loops that do not close, or constraints that contradict each other
 
@@ -37,8 +41,7 @@ def check(
     Where loops are open at the given configuration, a near one is searched at which they are closed. Exit code 1: there
     is none, or constraints contradict each other. Redundant rows are no fault.
     """
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True, disable=as_json) as progress:
-        progress.add_task("loading and checking")
+    with spinner("loading and checking", as_json):
         model = robot_from(robot, floating_base, extended, allow_outside)
         found = sarrus.diagnose(model, None if q is None else configuration(model, q))
     if as_json:
@@ -49,17 +52,9 @@ def check(
         raise typer.Exit(AT_FAULT)
 
 
-def configuration(model: Model, text: str) -> np.ndarray:
-    """The numbers of `--q`."""
-    try:
-        return np.array([float(word) for word in text.replace(",", " ").split()])
-    except ValueError:
-        raise StateError(f"--q {text!r}: expected {model.nq} numbers, separated by commas or spaces") from None
-
-
 def _show(console: Console, found: sarrus.Diagnosis) -> None:
     first, *rest = found.lines()
-    console.print(first, style="bold", highlight=False, markup=False, soft_wrap=True)
+    print_plain(console, first, "bold")
     if found.constraints:
         numbers = ("error", "rows", "rank alone", "redundant")
         rows = [
@@ -68,5 +63,6 @@ def _show(console: Console, found: sarrus.Diagnosis) -> None:
         ]
         console.print(table(("constraint", "kind", "between", *numbers), rows, numbers))
     for line in rest:
-        style = "yellow" if line.startswith(("singular", "conflict")) or "not assembled" in line else None
-        console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+        print_plain(
+            console, line, "yellow" if line.startswith(("singular", "conflict")) or "not assembled" in line else ""
+        )

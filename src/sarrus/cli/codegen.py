@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sarrus.cli.options import AllowOutside, FloatingBase, FrameName, Method, Robot
-from sarrus.cli.robot_argument import robot_for
+from sarrus.cli.arguments import AllowOutside, FloatingBase, FrameName, Method, Robot, robot_for
 from sarrus.codegen.tape.c_export import identifier, write_c
 from sarrus.codegen.tape.trace import trace
 

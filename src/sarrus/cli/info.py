@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
-from sarrus.cli.options import AllowOutside, AsJson, FloatingBase, Robot
-from sarrus.cli.robot_argument import robot_from
-from sarrus.cli.tables import table
+from sarrus.cli.arguments import AllowOutside, AsJson, FloatingBase, Robot, robot_from
+from sarrus.cli.console import print_plain, spinner, table
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD_NAME, Body
@@ -35,14 +33,13 @@ def info(
     for this robot.
     """
     console = Console()
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True, disable=as_json) as progress:
-        task = progress.add_task("loading")
+    with spinner("loading", as_json) as say:
         model = robot_from(robot, floating_base, allow_outside=allow_outside)
         counts, refused = {}, {}
         for name, algorithm in catalog().items():
             if "frame" in algorithm.options:
                 continue
-            progress.update(task, description=f"tracing {name}")
+            say(f"tracing {name}")
             try:
                 counts[name] = algorithm.op_count(model)
             except (UnsupportedError, IllPosedError) as error:
@@ -53,9 +50,7 @@ def info(
     show_model(console, model)
     console.print(_count_table(model, counts))
     for reason, names in _by_reason(refused).items():
-        console.print(
-            f"not for this robot: {', '.join(names)}: {reason}", markup=False, highlight=False, soft_wrap=True
-        )
+        print_plain(console, f"not for this robot: {', '.join(names)}: {reason}")
 
 
 def _by_reason(refused: dict[str, str]) -> dict[str, list[str]]:

@@ -66,12 +66,8 @@ def _root(
     pass
 
 
-app.command()(info)
-app.command()(check)
-app.command()(simulate)
-app.command()(bench)
-app.command()(codegen)
-app.command()(view)
+for command in (info, check, simulate, bench, codegen, view):
+    app.command()(command)
 app.add_typer(cache, name="cache")
 
 

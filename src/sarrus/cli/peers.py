@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.importers.document import read_document
-from sarrus.importers.example_robots import example_robot
+from sarrus.importers.load import example_robot
 from sarrus.importers.mjcf import compile_mjcf
 from sarrus.importers.mujoco_state import from_mujoco_state, to_mujoco_state
-from sarrus.importers.pinocchio_state import to_pinocchio_configuration
+from sarrus.importers.pinocchio_model import to_pinocchio_configuration
 from sarrus.model.model import Model
 
 _PINOCCHIO_BATCH = {"aba": "abaInParallel", "rnea": "rneaInParallel"}

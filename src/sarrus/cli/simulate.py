@@ -6,7 +6,6 @@ import importlib.util
 import json
 import sys
 import time
-import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,18 +17,19 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 import sarrus
-from sarrus.cli.check import configuration
+from sarrus.cli.arguments import AllowOutside, AsJson, Extended, FloatingBase, Robot, configuration, robot_from
+from sarrus.cli.console import print_plain
 from sarrus.cli.controller_argument import HELP as CONTROLLER_HELP
 from sarrus.cli.controller_argument import controller_from
-from sarrus.cli.options import AllowOutside, AsJson, Robot
-from sarrus.cli.robot_argument import robot_from
 from sarrus.cli.simulation_report import report, show
+from sarrus.cli.view import show_until_closed
 from sarrus.errors import MissingDependencyError, StateError
 from sarrus.model.model import Model
 from sarrus.simulation.time_loop import row_bytes
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.simulation.trajectory_files import FIELDS, SUFFIXES
 from sarrus.spatial.arrays import Array
+from sarrus.viewer import Viewer
 
 NOT_CONVERGED, INTERRUPTED = 1, 130  # exit codes
 _MOST_BYTES = 4e9  # of a trajectory in memory
@@ -76,13 +76,8 @@ def simulate(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the directory of --save.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw it: FILE.png, .pdf or .svg (needs matplotlib).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser (needs viser).")] = False,
-    extended: Annotated[
-        Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
-    ] = None,
-    floating_base: Annotated[
-        bool | None,
-        typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
-    ] = None,
+    extended: Extended = None,
+    floating_base: FloatingBase = None,
     allow_outside: AllowOutside = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
@@ -143,7 +138,7 @@ def simulate(
         raise typer.Exit(INTERRUPTED) from None
     _deliver(console, kept, summary, robot, save, plot, as_json)
     if view and not summary["interrupted"]:
-        _view(console, kept)
+        show_until_closed(console, Viewer(kept.model, trajectory=kept))
     if summary["interrupted"]:
         raise typer.Exit(INTERRUPTED)
     if set(summary["statuses"]) - {"ok"}:
@@ -231,20 +226,10 @@ def _deliver(
         if save.suffix != "":  # a directory has it already
             trajectory.save(save)
         summary["saved"] = str(save)
-        line = f"saved {save}; play it: sarrus view {robot} --trajectory {save}"
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        print_plain(console, f"saved {save}; play it: sarrus view {robot} --trajectory {save}")
     if plot is not None:
         trajectory.plot(plot)
         summary["plot"] = str(plot)
-        console.print(f"drew {plot}", markup=False, highlight=False)
+        print_plain(console, f"drew {plot}")
     if as_json:
         typer.echo(json.dumps(summary, indent=2))
-
-
-def _view(console: Console, trajectory: Trajectory) -> None:
-    from sarrus.viewer import Viewer
-
-    viewer = Viewer(trajectory.model, trajectory=trajectory)
-    console.print(f"{trajectory.model.name} is at [bold]{viewer.url}[/bold] (Ctrl-C ends)")
-    webbrowser.open(viewer.url)
-    viewer.wait()

@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn
 
-from sarrus.cli.check import configuration
-from sarrus.cli.options import AllowOutside, Robot
-from sarrus.cli.robot_argument import robot_from
+from sarrus.cli.arguments import AllowOutside, Configuration, Extended, FloatingBase, Robot, configuration, robot_from
+from sarrus.cli.console import print_plain, spinner
+from sarrus.viewer import Viewer
 
 
 def view(
@@ -21,19 +20,9 @@ def view(
         Path | None,
         typer.Option("--trajectory", "-t", help="Play this: a file saved by `sarrus simulate` or `Trajectory.save`."),
     ] = None,
-    q: Annotated[
-        str | None,
-        typer.Option(
-            "--q", help="A configuration: numbers, separated by commas or spaces. Default: the file's pose, or neutral."
-        ),
-    ] = None,
-    extended: Annotated[
-        Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
-    ] = None,
-    floating_base: Annotated[
-        bool | None,
-        typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
-    ] = None,
+    q: Configuration = None,
+    extended: Extended = None,
+    floating_base: FloatingBase = None,
     allow_outside: AllowOutside = False,
     port: Annotated[int, typer.Option(help="Of the web page; the next free one if it is taken.")] = 8080,
     host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines look.")] = "127.0.0.1",
@@ -50,17 +39,19 @@ def view(
     it.
     Needs viser: pip install "sarrus\\[viewer]"
     """
-    from sarrus.viewer import Viewer
-
     console = Console()
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True) as progress:
-        progress.add_task("loading and compiling")
+    with spinner("loading and compiling"):
         model = robot_from(robot, floating_base, extended, allow_outside)
         wanted = None if q is None else configuration(model, q)
         viewer = Viewer(model, wanted, trajectory, port=port, host=host)
     for line in viewer.notes:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-    console.print(f"{model.name} is at [bold]{viewer.url}[/bold] (Ctrl-C ends)")
+        print_plain(console, line)
+    show_until_closed(console, viewer, browser)
+
+
+def show_until_closed(console: Console, viewer: Viewer, browser: bool = True) -> None:
+    """Say where the page is, open it, and wait for Ctrl-C."""
+    console.print(f"{viewer.model.name} is at [bold]{viewer.url}[/bold] (Ctrl-C ends)")
     if browser:
         webbrowser.open(viewer.url)
     viewer.wait()

@@ -4,8 +4,7 @@ from sarrus.importers.load import load
 from sarrus.importers.mjcf import load_mjcf
 from sarrus.importers.mujoco_model import from_mujoco
 from sarrus.importers.mujoco_state import from_mujoco_state, to_mujoco_state
-from sarrus.importers.pinocchio_model import from_pinocchio
-from sarrus.importers.pinocchio_state import from_pinocchio_configuration, to_pinocchio_configuration
+from sarrus.importers.pinocchio_model import from_pinocchio, from_pinocchio_configuration, to_pinocchio_configuration
 from sarrus.importers.urdf import load_urdf
 
 __all__ = [

@@ -8,9 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sarrus.errors import ImportFileError, MissingDependencyError
-from sarrus.importers.limits import BYTES, ELEMENTS, check_limit
-from sarrus.importers.reading import as_path, read_bytes, reading
+from sarrus.errors import ImportFileError, optional_package
+from sarrus.importers.reading import BYTES, ELEMENTS, as_path, check_limit, read_bytes, reading
 
 _BOM = "\ufeff"
 _DECLARATIONS = re.compile(rb"<!(ENTITY|DOCTYPE[^>]*\[)")
@@ -62,10 +61,7 @@ def read_document(source: Source) -> Document:
 
 
 def _parse(content: bytes, name: str, encoding: str | None) -> Any:
-    try:
-        from lxml import etree
-    except ImportError:
-        raise MissingDependencyError("reading robot files needs lxml: pip install lxml") from None
+    etree = optional_package("lxml.etree", "reading robot files needs lxml", "lxml")
     # Undeclared prefixes (`<sensor:camera>`) are common in robot files and harmless: recover from those only.
     parser = etree.XMLParser(
         recover=True, remove_comments=True, remove_pis=True, resolve_entities=False, no_network=True, encoding=encoding

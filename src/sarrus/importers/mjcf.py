@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ImportFileError, MissingDependencyError
+from sarrus.errors import ImportFileError, optional_package
 from sarrus.importers.document import Document, Source, read_document
 from sarrus.importers.mjcf_checks import MjcfChecks
 from sarrus.importers.mujoco_model import import_mujoco
@@ -52,10 +52,7 @@ def compile_mjcf(
     with reading(document.name):
         document.check_root("mujoco", "MJCF")
         checks = MjcfChecks(document, allow_outside).run()
-        try:
-            import mujoco
-        except ImportError:
-            raise MissingDependencyError("reading MJCF needs mujoco: pip install mujoco") from None
+        mujoco = optional_package("mujoco", "reading MJCF needs mujoco", "mujoco")
         needed: dict[str, str] = {}
         try:
             spec = _specification(mujoco, document)

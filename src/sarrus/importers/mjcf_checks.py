@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sarrus.importers.document import Document, read_document
-from sarrus.importers.limits import BODIES, CELLS, ELEMENTS, FILES, check_limit
-from sarrus.importers.numbers import plain_numbers
-from sarrus.importers.reading import check_inside, shown
+from sarrus.importers.reading import BODIES, CELLS, ELEMENTS, FILES, check_inside, check_limit, plain_numbers, shown
 
 _OPENED = ("include", "model", "flexcomp")  # tags whose file is opened when they are parsed
 _COPIES = ("replicate", "composite", "flexcomp")  # tags with a `count`

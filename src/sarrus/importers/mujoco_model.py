@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import MissingDependencyError, ModelError
+from sarrus.errors import ModelError, optional_package
 from sarrus.importers.mujoco_actuators import add_actuators
 from sarrus.importers.mujoco_constraints import add_constraints
-from sarrus.importers.mujoco_fields import disabled, field_of, name_of, rotation_from_wxyz
-from sarrus.importers.mujoco_report import report_the_rest
+from sarrus.importers.mujoco_fields import disabled, field_of, name_of, report_the_rest, rotation_from_wxyz
 from sarrus.importers.mujoco_state import from_mujoco_state
 from sarrus.importers.names import Names, first_free
 from sarrus.importers.visuals_mjcf import MeshFiles, add_visuals
@@ -70,10 +69,7 @@ def _nonlinear(mj: Any, joint: int, v: slice) -> bool:
 
 class _Importer:
     def __init__(self, mj: Any, meshes: MeshFiles) -> None:
-        try:
-            import mujoco
-        except ImportError:
-            raise MissingDependencyError("MuJoCo models need mujoco: pip install mujoco") from None
+        mujoco = optional_package("mujoco", "MuJoCo models need mujoco", "mujoco")
         self.mj, self.meshes = mj, meshes
         name = bytes(mj.names).split(b"\0")[0].decode() or "robot"
         off = mj.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY

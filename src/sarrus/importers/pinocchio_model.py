@@ -1,4 +1,7 @@
-"""Pinocchio's models to models: joints in the same order, v of the same numbers; for q see `pinocchio_state`."""
+"""Pinocchio's models and states: joints in the same order; velocities, forces and accelerations of the same numbers.
+
+Configurations are the same but for two joints: Pinocchio writes an unbounded angle as cosine and sine.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from sarrus.errors import UnsupportedError
 from sarrus.model.bodies import WORLD_NAME, Placement
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.model import Model
+from sarrus.model.state import as_state_array, check_configuration
+from sarrus.spatial.arrays import Array
 
 _UNLIMITED = 1e300  # Pinocchio writes the largest double where there is no limit
 _AXES = dict(zip("XYZ", np.eye(3), strict=True))
@@ -24,6 +29,7 @@ _SUPPORTED = (
     *(f"{kind}{letter}" for kind in _ALIGNED for letter in _AXES), *_UNALIGNED, *_OTHERS, "Universal", "SphericalZYX",
     "Composite",
 )  # fmt: skip
+_ANGLE_AT = {"continuous": 0, "planar": 2}  # where in a joint's q the angle is that Pinocchio writes as two numbers
 
 
 class _Step(NamedTuple):
@@ -159,3 +165,31 @@ def _add_frames(model: Any, builder: ModelBuilder, bodies: list[str]) -> None:
         builder.add_frame(frame.name, bodies[frame.parentJoint], position=M.translation, rotation=M.rotation)
     if doubles:
         builder.report(f"{len(doubles)} frames whose name another has ({', '.join(doubles)}): not represented")
+
+
+def to_pinocchio_configuration(model: Model, q: Any) -> Array:
+    """Pinocchio's q of the model that was, or could have been, imported. Arrays (n,) or (B, n)."""
+    q = check_configuration(model, q)
+    parts = []
+    for body, s in zip(model.bodies, model.layout.q, strict=True):
+        part = q[..., s]
+        at = _ANGLE_AT.get(body.joint.type.name)
+        if at is not None:
+            part = np.concatenate([part[..., :at], np.cos(part[..., at:]), np.sin(part[..., at:])], axis=-1)
+        parts.append(part)
+    return np.concatenate([q[..., :0], *parts], axis=-1)
+
+
+def from_pinocchio_configuration(model: Model, q: Any) -> Array:
+    """q from Pinocchio's q; unbounded angles are in (-pi, pi]. Arrays (n,) or (B, n)."""
+    widths = [b.joint.type.nq + (b.joint.type.name in _ANGLE_AT) for b in model.bodies]
+    q = as_state_array("q", q, sum(widths))
+    parts, start = [], 0
+    for body, width in zip(model.bodies, widths, strict=True):
+        part, start = q[..., start : start + width], start + width
+        at = _ANGLE_AT.get(body.joint.type.name)
+        if at is not None:
+            angle = np.arctan2(part[..., at + 1 :], part[..., at : at + 1])
+            part = np.concatenate([part[..., :at], angle], axis=-1)
+        parts.append(part)
+    return check_configuration(model, np.concatenate([q[..., :0], *parts], axis=-1))

@@ -1,8 +1,12 @@
-"""Files that somebody else wrote: their bytes, and the one place where what goes wrong in a reader becomes words."""
+"""Files that somebody else wrote: their bytes, their numbers, how large they may be, and errors in words.
+
+`reading` is the one place where what goes wrong in a reader becomes words.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from sarrus.errors import ImportFileError, MissingDependencyError, SarrusError
-from sarrus.importers.limits import BYTES, check_limit
 
 _SHOWN = 200  # characters of a name in a message
+BYTES = 100_000_000  # of a file
+ELEMENTS = 500_000  # of XML, after `<replicate>` and the like are carried out
+BODIES = 50_000  # that MuJoCo would make of `<replicate>`, `<composite>`, `<flexcomp>`
+CELLS = 10_000_000  # of a height field, of a texture
+FILES = 1_000  # that include one another
+YAML_BYTES = 1_000_000
+YAML_DEPTH = 20
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
+_SPACE = re.compile(r"[ \t\r\n]+")
 
 
 @contextmanager
@@ -89,3 +102,28 @@ def shown(value: Any, quoted: bool = True) -> str:
     """A name for messages: not longer than a few lines."""
     text = repr(value) if quoted else str(value)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+def check_limit(name: str, what: str, count: float, most: float) -> None:
+    """name: of the file."""
+    if not count <= most:
+        raise ImportFileError(f"{name}: {what}: {count:,.15g}, more than the limit of {most:,.15g}")
+
+
+def plain_numbers(text: str | None, count: int, *, infinite: bool = False) -> tuple[float, ...] | None:
+    """So many finite numbers, separated by spaces; None: the text is something else. infinite: they may be that."""
+    words = [word for word in _SPACE.split(text or "") if word]
+    if len(words) != count:
+        return None
+    values = []
+    for word in words:
+        if not _NUMBER.fullmatch(word) and not (infinite and _INFINITE.fullmatch(word)):
+            return None
+        values.append(float(word))
+    if not infinite and any(abs(x) == float("inf") for x in values):  # 1e999
+        return None
+    return tuple(values)
+
+
+def expected(count: int) -> str:
+    return "a number" if count == 1 else f"{count} numbers"

@@ -15,12 +15,17 @@ from sarrus.importers.document import Document, Source, read_document
 from sarrus.importers.names import some
 from sarrus.importers.reading import reading
 from sarrus.importers.urdf_extension import Extension, read_extension
-from sarrus.importers.urdf_plus import TreeEdge, add_couplings, add_frames, add_loops
-from sarrus.importers.urdf_reader import UrdfJoint, read_inertials, read_joints
-from sarrus.importers.urdf_transmissions import add_transmissions
-from sarrus.importers.urdf_tree import JOINT_KINDS, check_mimics, check_names, check_tree
-from sarrus.importers.urdf_vocabulary import check_numbers, lost_lines, report_lines
-from sarrus.importers.urdf_xacro import check_expanded
+from sarrus.importers.urdf_plus import TreeEdge, add_couplings, add_frames, add_loops, add_transmissions
+from sarrus.importers.urdf_reader import (
+    JOINT_KINDS,
+    UrdfJoint,
+    check_mimics,
+    check_names,
+    check_tree,
+    read_inertials,
+    read_joints,
+)
+from sarrus.importers.urdf_vocabulary import check_expanded, check_numbers, lost_lines, report_lines
 from sarrus.importers.visuals_urdf import add_visuals
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ImportFileError, MissingDependencyError, unknown_name
-from sarrus.importers.limits import YAML_BYTES, YAML_DEPTH, check_limit
+from sarrus.errors import ImportFileError, optional_package, unknown_name
 from sarrus.importers.names import some
-from sarrus.importers.reading import as_path, read_bytes, reading
+from sarrus.importers.reading import YAML_BYTES, YAML_DEPTH, as_path, check_limit, read_bytes, reading
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import LoopClosure
 
@@ -103,10 +102,7 @@ def read_extension(path: str | PathLike[str]) -> Extension:
 
 def _read_mapping(file: Path) -> dict[str, Any]:
     """The file as mappings, lists and words: no anchors, no tags, no types guessed from how a word looks."""
-    try:
-        import yaml
-    except ImportError:
-        raise MissingDependencyError("reading YAML needs pyyaml: pip install pyyaml") from None
+    yaml = optional_package("yaml", "reading YAML needs pyyaml", "pyyaml")
     text = _text(file)
     try:
         depth = 0

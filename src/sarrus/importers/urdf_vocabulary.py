@@ -1,4 +1,8 @@
-"""Which tags and attributes of a URDF mean something here. The others are counted and reported, never lost."""
+"""Which tags and attributes of a URDF mean something here. The others are counted and reported, never lost.
+
+Tags of xacro that were left over have no effect in other readers, so such files are around and work. A file that still
+has macros or `${...}` values is another matter: its numbers are not there yet.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,15 @@ from typing import Any, NamedTuple
 
 from sarrus.importers.document import Document
 from sarrus.importers.names import some
-from sarrus.importers.numbers import expected, plain_numbers
+from sarrus.importers.reading import expected, plain_numbers
+
+_HARMLESS = ("property", "arg")  # they only give names to values, which nothing uses
+_ADVICE = "this is a xacro file: turn it into a URDF with `xacro FILE > robot.urdf`"
 
 
 class Tag(NamedTuple):
     """What may stand in a tag: attributes, children that are read, children that are known but not represented,
-    children that are read elsewhere (`visuals_urdf.py`, `urdf_transmissions.py`)."""
+    children that are read elsewhere (`visuals_urdf.py`, `urdf_plus.py`)."""
 
     attributes: frozenset[str] = frozenset()
     children: frozenset[str] = frozenset()
@@ -61,7 +68,7 @@ _NUMBERS = {
 }  # fmt: skip
 
 
-# What URDF demands of a tag that is there. (`parent` and `child`: see `urdf_tree`; an axis: only where it is used.)
+# What URDF demands of a tag that is there. (`parent` and `child`: see `urdf_reader`; an axis: only where it is used.)
 _REQUIRED = {
     "mass": ("value",), "inertia": ("ixx", "iyy", "izz"), "mimic": ("joint",), "ratio": ("value",),
 }  # fmt: skip
@@ -170,3 +177,27 @@ def _plain(element: Any, name: Any) -> str:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+def check_expanded(document: Document) -> Iterator[str]:
+    """An error if the file was never expanded; else lines about tags that were left over."""
+    root = document.root
+    left = Counter(_name(element) for element in root.iter() if _name(element))
+    if left["macro"] or (left and root.find("link") is None):
+        raise document.error(_ADVICE, root)
+    for element in read_elements(root):
+        for attribute, text in element.attrib.items():
+            if attribute in VOCABULARY[element.tag].attributes and ("${" in text or "$(" in text):
+                raise document.error(f"{attribute}={text!r} of <{element.tag}>: {_ADVICE}", element)
+    for name, count in left.items():
+        if name not in _HARMLESS:
+            yield f"{count} <xacro:{name}> that nothing expanded: what they stand for is missing"
+
+
+def _name(element: Any) -> str:
+    """What comes after `xacro:`, or an empty string."""
+    if not isinstance(element.tag, str):
+        return ""
+    if element.prefix == "xacro":
+        return element.tag.rpartition("}")[2]
+    return element.tag.removeprefix("xacro:") if element.tag.startswith("xacro:") else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sarrus.importers.document import Document
-from sarrus.importers.numbers import expected, plain_numbers
+from sarrus.importers.reading import expected, plain_numbers
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Mesh, Shape, Sphere
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from sarrus.algorithms.position.project import project
-from sarrus.errors import ModelError, StateError, UnsupportedError, unknown_name
+from sarrus.errors import ModelError, StateError, UnsupportedError, check_name
 from sarrus.model.clusters import find_clusters
 from sarrus.model.constraints import Constraint
 from sarrus.model.embedding import Embedding
@@ -67,8 +67,7 @@ def _chosen(model: Model, names: Sequence[str] | None) -> list[Constraint]:
             raise UnsupportedError(f"model {model.name!r} has no loop closures, distances or couplings to embed")
         return list(valid.values())
     for name in names:
-        if name not in valid:
-            raise unknown_name("constraint to embed:", name, valid)
+        check_name("constraint to embed:", name, valid)
     return [c for name, c in valid.items() if name in names]
 
 

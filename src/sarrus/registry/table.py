@@ -1,14 +1,19 @@
-"""The catalog of all algorithms, by name. The CLI, the docs and the tests read it; none knows an algorithm by name."""
+"""The catalog of all algorithms, by name; whether one can do a model; the publications behind it.
+
+The CLI, the docs and the tests read the catalog; none knows an algorithm by name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from inspect import signature
+from pathlib import Path
 
-from sarrus.errors import unknown_name
-from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, P, R
-from sarrus.registry.features import Feature
-from sarrus.registry.inputs import Input, inputs_of
+from sarrus.errors import IllPosedError, UnsupportedError, unknown_name
+from sarrus.model.model import Model
+from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, Input, P, R, inputs_of
+from sarrus.registry.features import Feature, found_in, kind_of
 
 __all__ = ["FAMILIES", "Algorithm", "Input", "algorithm", "catalog", "find"]
 
@@ -61,3 +66,62 @@ def find(name: str | AnyAlgorithm) -> AnyAlgorithm:
     if name not in _entered:
         raise unknown_name("algorithm", name, catalog())
     return _entered[name]
+
+
+def unknown_to(algorithm: AnyAlgorithm, model: Model, strict: bool = False) -> Feature:
+    """What the model has and the algorithm does not know; if `strict`, also what it ignores."""
+    return found_in(model) & ~(algorithm.supports if strict else algorithm.supports | algorithm.ignores)
+
+
+def check_model(algorithm: AnyAlgorithm, model: Model, strict: bool = False) -> None:
+    """An error in words that names the culprit and what does it instead, unless the algorithm can do this model."""
+    unknown, name = unknown_to(algorithm, model, strict), algorithm.name
+    if Feature.MASSLESS in unknown:
+        raise IllPosedError(f"{name}: {model.ill_posed}")
+    if Feature.EMBEDDED in algorithm.needs and model.embedding is None:
+        raise UnsupportedError(
+            f"{name} needs a model with embedded constraints, and {model.name!r} has none: `sarrus.embed(model)` "
+            f"embeds its loops and couplings"
+        )
+    if Feature.EMBEDDED in unknown:
+        raise UnsupportedError(
+            f"{name} is for trees of bodies, and {model.name!r} has embedded constraints: take ce_{name}, or "
+            f"`model.spanning`"
+        )
+    if unknown:
+        raise UnsupportedError(f"{name} {_refusal(algorithm, model, unknown)}")
+
+
+def _refusal(algorithm: AnyAlgorithm, model: Model, unknown: Feature) -> str:
+    """What it does not know, and what does."""
+    able = [
+        name
+        for name, x in catalog().items()
+        if x.output_names[0] == algorithm.output_names[0] and x.needs in found_in(model)
+        if not unknown_to(x, model, strict=True)
+    ]
+    instead = f"Take {', '.join(able)}, or " if able else "Take "
+    culprit = next((c for c in model.active_constraints if kind_of(c) in unknown), None)
+    if culprit is None:
+        return f"does not know {unknown}, which {model.name!r} has. {instead}another model"
+    known = algorithm.supports & Feature.CONSTRAINTS or algorithm.supports & Feature.EMBEDDED
+    return (
+        f"knows no constraints{f' but {known}' if known else ''}, and {culprit.name!r} is a {type(culprit).__name__}. "
+        f"{instead}`model.without_constraints()`"
+    )
+
+
+@cache
+def bibliography() -> dict[str, str]:
+    """BibTeX by key."""
+    entries = Path(__file__).with_name("references.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    return {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
+
+
+def cite(*methods: str) -> str:
+    """BibTeX of the publications behind these algorithms, each once.
+
+    >>> print(sarrus.cite("pv", "efpa"))
+    """
+    keys = dict.fromkeys(key for method in methods for key in find(method).references)
+    return "\n\n".join(bibliography()[key] for key in keys)

@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.eager import check_arrays
-from sarrus.codegen.tape import interpret
-from sarrus.codegen.tape.trace import trace
-from sarrus.errors import StateError, UnsupportedError
+from sarrus.calls.eager import call
+from sarrus.errors import UnsupportedError
 from sarrus.model.actuators import Actuator
 from sarrus.model.model import Model
-from sarrus.registry import table as registry
-from sarrus.simulation.batch_evaluation import evaluate
+from sarrus.registry.algorithm import Algorithm, Input
 from sarrus.simulation.controllers import AbstractController, CasadiController
 from sarrus.simulation.joint_forces import clamp, clamp_effort
 from sarrus.spatial.arrays import Array, Scalar, vector
-from sarrus.spatial.parameter import is_casadi
 
 
 def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
@@ -27,28 +23,9 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     Arrays, or CasADi symbols. Effort limits of joints cut what all motors of a joint do together.
     """
     needs_actuators(model)
-    inputs = (registry.Input("q", False), registry.Input("v", False), registry.Input("controls", False, (model.nu,)))
-    entry = registry.Algorithm("actuator_forces", limited_torques, inputs, "tau", ("actuators",), "O(n)")
-    given = {"q": q, "v": v, "controls": controls}
-    if any(is_casadi(x) for x in given.values()):
-        return _symbolic(model, entry, given)
-    arrays, batch = check_arrays(model, entry, given)
-    lead = () if batch is None else (batch,)
-    wide = {name: np.broadcast_to(x, (*lead, x.shape[-1])) for name, x in arrays.items()}
-    return evaluate(model, entry, wide, actuators=model.actuators)["tau"]
-
-
-def _symbolic(model: Model, entry: registry.Algorithm, given: dict[str, Any]) -> Any:
-    import casadi as ca
-
-    tape = trace(model, entry, actuators=model.actuators)
-    inputs = []
-    for port in tape.inputs:
-        value = ca.SX(given[port.name] if is_casadi(given[port.name]) else np.asarray(given[port.name], float))
-        if value.numel() != port.size:
-            raise StateError(f"{port.name}: expected {port.size} elements, got a CasADi matrix of {value.shape}")
-        inputs.append([value[k] for k in range(port.size)])
-    return ca.vertcat(*interpret.run(tape, inputs, symbolic=True)[0])
+    inputs = (Input("q", False), Input("v", False), Input("controls", False, (model.nu,)))
+    algorithm = Algorithm("actuator_forces", limited_torques, inputs, "tau", ("actuators",))
+    return call(algorithm, model, model.actuators, q, v, controls)
 
 
 def needs_actuators(model: Model) -> None:

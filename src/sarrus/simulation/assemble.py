@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import AssemblyError, StateError, UnsupportedError, unknown_name
+from sarrus.errors import AssemblyError, StateError, UnsupportedError, check_name
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, difference, limits, moved, outside_limits, starting_configuration
 from sarrus.simulation.projection import CLOSED, Projector, most_violated_constraint, with_position_constraints
@@ -86,8 +86,7 @@ def _wanted(model: Model, known: Mapping[str, Any], reference: Array) -> tuple[A
     values: dict[str, Array] = {}
     sizes = [len(reference)] if reference.ndim == 2 else []
     for name, value in known.items():
-        if name not in model.joint_names:
-            raise unknown_name("joint", name, model.joint_names)
+        check_name("joint", name, model.joint_names)
         s = model.layout.q_of(name)
         n = s.stop - s.start
         x = np.asarray(value, dtype=float)

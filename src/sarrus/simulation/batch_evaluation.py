@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.calls.eager import run_tape
 from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
-from sarrus.codegen.tape import interpret
-from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.model.model import Model
 from sarrus.registry.table import Algorithm, find
@@ -18,7 +17,6 @@ from sarrus.spatial.arrays import Array
 _FEW = 3  # states that the text of an algorithm does sooner than it is traced
 _MANY_ITERATIONS = 200  # of the text, in all: as long as compiling takes
 _MANY_OPERATIONS = 20_000_000  # of a tape in NumPy: a second or two
-_CHUNK = 512  # states per NumPy call
 
 
 class BatchEvaluator:
@@ -51,7 +49,7 @@ class BatchEvaluator:
             if not self.iterates:
                 tape = trace(self.model, self.entry, inputs=self.inputs, **self.options)
                 if count * tape.op_count.total <= _MANY_OPERATIONS:
-                    return _run_tape(tape, arrays, count)
+                    return dict(zip(self.entry.output_names, run_tape(tape, arrays, count), strict=True))
             elif 0 < count <= _FEW and self._iterations <= _MANY_ITERATIONS:
                 return self._run_text(arrays, count)
             self._kernel = compile(self.model, self.entry, inputs=self.inputs, **self.options)
@@ -66,17 +64,6 @@ class BatchEvaluator:
             results.append({self.entry.outputs: result} if self.entry.outputs is not None else result._asdict())
         self._iterations += sum(1 + int(result.get("iterations", 0)) for result in results)
         return {name: np.array([np.asarray(result[name], float) for result in results]) for name in results[0]}
-
-
-def _run_tape(tape: Tape, arrays: dict[str, Array], count: int) -> dict[str, Array]:
-    outputs = {port.name: np.empty((count, port.size)) for port in tape.outputs}
-    for start in range(0, count, _CHUNK):
-        part = slice(start, min(start + _CHUNK, count))
-        values = interpret.run(tape, [arrays[p.name].reshape(count, p.size)[part].T for p in tape.inputs])
-        for port, elements in zip(tape.outputs, values, strict=True):
-            for k, x in enumerate(elements):
-                outputs[port.name][part, k] = x
-    return {port.name: outputs[port.name].reshape(count, *port.shape) for port in tape.outputs}
 
 
 def evaluate(model: Model, method: str | Algorithm, arrays: dict[str, Array], **options: Any) -> dict[str, Array]:

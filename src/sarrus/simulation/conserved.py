@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.model.model import Model
 from sarrus.simulation.batch_evaluation import evaluate
-from sarrus.simulation.tendon_forces import elastic_energy
+from sarrus.simulation.joint_forces import elastic_energy
 from sarrus.spatial.arrays import Array
 
 
@@ -44,12 +44,7 @@ class Drift(NamedTuple):
 def energy(model: Model, q: Array, v: Array) -> Energy:
     """The energy at states (..., nq), (..., nv)."""
     found = evaluate(model, "energy", {"q": q, "v": v})
-    elastic = elastic_energy(model, q)
-    for body, s in zip(model.bodies, model.layout.q, strict=True):
-        if np.any(body.joint.stiffness):
-            stretch = body.joint.type.difference(np.broadcast_to(body.joint.rest, q[..., s].shape), q[..., s])
-            elastic += 0.5 * np.sum(body.joint.stiffness * stretch * stretch, axis=-1)
-    return Energy(found["kinetic"], found["potential"], elastic)
+    return Energy(found["kinetic"], found["potential"], elastic_energy(model, q))
 
 
 def momentum(model: Model, q: Array, v: Array, center_of_mass: Array) -> Momentum:

@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.arguments import as_numbers, as_type
 from sarrus.model.model import Model
-from sarrus.model.state import as_state_array, check_configuration, neutral
+from sarrus.model.state import as_state_array, check_configuration, home_or_neutral
 from sarrus.simulation.actuation import actuated, needs_actuators
 from sarrus.simulation.controllers import AbstractController, PythonController
 from sarrus.spatial.arrays import Array
@@ -22,9 +22,7 @@ _VALID = {
 
 def initial_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
     """(B, nq), (B, nv), and whether one state was given; default: the model's home, or neutral, at rest."""
-    if q0 is None:
-        q0 = neutral(model) if model.home is None else model.home
-    q = check_configuration(model, q0)
+    q = check_configuration(model, home_or_neutral(model) if q0 is None else q0)
     v = as_state_array("v", np.zeros(model.nv) if v0 is None else v0, model.nv)
     if q.ndim == v.ndim == 2 and len(q) != len(v):
         raise StateError(f"batches of different sizes: q0 has {len(q)} and v0 has {len(v)}")

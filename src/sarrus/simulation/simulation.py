@@ -10,20 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.calls.default_method import method_for
-from sarrus.errors import StateError, UnsupportedError, unknown_name
+from sarrus.calls.dynamics import method_for
+from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.registry.table import find
-from sarrus.simulation.adaptive_stepper import AdaptiveStepper
 from sarrus.simulation.controllers import AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters
-from sarrus.simulation.stabilization import check_closed, projection_interval, with_stabilization
+from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
 from sarrus.simulation.step import StepSettings
 from sarrus.simulation.step_kernels import Carry, StepKernels
-from sarrus.simulation.steppers import AbstractStepper, NativeStepper, Progress, PythonStepper, StepRange
+from sarrus.simulation.steppers import (
+    AbstractStepper,
+    AdaptiveStepper,
+    NativeStepper,
+    Progress,
+    PythonStepper,
+    StepRange,
+)
 from sarrus.simulation.time_loop import TimeLoop
 from sarrus.simulation.trajectory import State, Trajectory
 from sarrus.simulation.trajectory_files import FIELDS
@@ -97,8 +103,7 @@ class Simulation:
             raise StateError(f"record is {self.record!r}: expected several names. Valid: {', '.join(FIELDS)}")
         object.__setattr__(self, "record", tuple(self.record))
         for name in self.record:
-            if name not in FIELDS:
-                raise unknown_name("recorded array", name, FIELDS)
+            check_name("recorded array", name, FIELDS)
         if self.controller is not None and not isinstance(self.controller, AbstractController):
             check_function("controller", self.controller)
         method, _ = find(self._method), self._project_every  # which are checked by being found

@@ -1,4 +1,4 @@
-"""Ways through time: native code, or step by step from Python (`adaptive.py` has the third).
+"""Ways through time: native code, step by step from Python, or in steps whose sizes follow from their errors.
 
 Each goes through a range of steps, takes along what states carry, and fills recorded rows (B, rows, ...). A row holds a
 state, the dynamics at it, and as `status` the worst since the row before. Ctrl-C ends a range early.
@@ -28,6 +28,7 @@ CARRIED_ROWS = {"q": "q", "v": "v", "status": "worst_status"}  # rows that need 
 _CHUNK_SECONDS = 0.2  # of native code between two looks at Ctrl-C and calls of `progress`
 _FIRST_CHUNK, _FASTER = 16, 8  # steps of the first chunk; how much longer the next may be
 _FUNCTIONS = {"tau": "the controller", "controls": "the function that gives controls"}
+_ATTEMPTS = 16  # in one call of native code
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,9 @@ class AbstractStepper(ABC):
     def chunks(self, carry: Carry, span: StepRange, rows: Rows) -> Iterator[int]:
         """Step and record; every now and then, how many steps are done."""
 
-    @abstractmethod
     def record_last(self, carry: Carry, span: StepRange, rows: Rows) -> None:
         """Fill the row of the state at the end."""
+        record(rows, -1, carry, self.evaluate(carry, span.steps))
 
     def complete(self, span: StepRange, rows: Rows) -> None:
         """Add to the rows what is evaluated for all of them at once."""
@@ -111,6 +112,16 @@ class AbstractStepper(ABC):
             arrays[name] = arrays[name] + self._answer(name, function, step, carry, arrays[name].shape)
         return self.kernels.step(*[arrays[name] for name in self.kernels.inputs])
 
+    def program(self, carry: Carry, before: list[Any], each: list[Any]) -> Program:
+        """What is done with kernels 0, which is stepped, and 1, the projection: before all steps, and at each.
+
+        What states carry is taken over before, and given back after.
+        """
+        kernels = [kernel.native for kernel in (self.kernels.stepped, self.kernels.projection) if kernel is not None]
+        taken = [Gather(0, name, array) for name, array in carry.items()]
+        given_back = [Scatter(0, name, array, from_input=True) for name, array in carry.items()]
+        return Program(tuple(kernels), [*taken, *before], each, given_back)
+
     def _answer(self, name: str, function: Callable[..., Any], step: int, carry: Carry, shape: tuple) -> Array:
         """What a function in Python says, checked."""
         who, t = _FUNCTIONS[name], step * self.kernels.dt
@@ -120,6 +131,12 @@ class AbstractStepper(ABC):
         if not np.isfinite(found).all():
             raise StateError(f"{who} returned a number that is not finite at t = {t:g} s")
         return found
+
+
+def record_carried(rows: Rows, row: int, carry: Carry) -> None:
+    """Fill of a row what states carry."""
+    for name in set(CARRIED_ROWS) & set(rows):
+        rows[name][:, row] = carry[CARRIED_ROWS[name]]
 
 
 def record(rows: Rows, row: int, carry: Carry, result: Any) -> None:
@@ -145,16 +162,13 @@ class NativeStepper(AbstractStepper):
 
     def record_last(self, carry: Carry, span: StepRange, rows: Rows) -> None:
         if set(rows) <= set(CARRIED_ROWS):
-            for name in rows:
-                rows[name][:, -1] = carry[CARRIED_ROWS[name]]
+            record_carried(rows, -1, carry)
         else:
-            record(rows, -1, carry, self.evaluate(carry, span.steps))
+            super().record_last(carry, span, rows)
 
     def _program(self, carry: Carry, span: StepRange, rows: Rows) -> Program:
-        """What is done with kernels 0, the step, and 1, the projection: before all steps, at each, and after."""
         kernels, projection = self.kernels, self.kernels.projection
-        before = [Gather(0, name, array) for name, array in carry.items()]
-        after = [Scatter(0, name, array, from_input=True) for name, array in carry.items()]
+        before: list[Any] = []
         each: list[Any] = []
         for name, x in self.inputs.items():
             (each if x.strides[1] else before).append(Gather(0, name, x, per_step=True))
@@ -165,13 +179,12 @@ class NativeStepper(AbstractStepper):
         each += [Copy((0, output), (0, name)) for output, name in kernels.carried.items()]
         if "status" in rows:  # the worst since the row before
             each.append(Gather(0, "worst_status", np.zeros(()), per_state=False, every=span.every))
-        if projection is None:
-            return Program((kernels.stepped.native,), before, each, after)
-        when: dict[str, Any] = {"every": kernels.project_every, "phase": kernels.project_every - 1}
-        each += [Copy((0, name), (1, name), from_input=True, **when) for name in projection.input_names]
-        each.append(Run(1, **when))
-        each += [Copy((1, name), (0, name), **when) for name in projection.output_names]
-        return Program((kernels.stepped.native, projection.native), before, each, after)
+        if projection is not None:
+            when: dict[str, Any] = {"every": kernels.project_every, "phase": kernels.project_every - 1}
+            each += [Copy((0, name), (1, name), from_input=True, **when) for name in projection.input_names]
+            each.append(Run(1, **when))
+            each += [Copy((1, name), (0, name), **when) for name in projection.output_names]
+        return self.program(carry, before, each)
 
 
 class PythonStepper(AbstractStepper):
@@ -200,5 +213,55 @@ class PythonStepper(AbstractStepper):
                 carry.update(kernels.project(carry))
             yield t + 1
 
+
+class AdaptiveStepper(AbstractStepper):
+    """From row to row, or from dt to dt where inputs change that often, in as many steps as it takes.
+
+    Inputs that are given per step are held from one multiple of dt to the next, which steps do not cross. The kernel
+    that is stepped is an attempt (`adaptive.py`).
+    """
+
+    def chunks(self, carry: Carry, span: StepRange, rows: Rows) -> Iterator[int]:
+        done = span.first
+        changing = {name: x for name, x in self.inputs.items() if x.strides[1]}
+        held = {name: np.array(input_at(x, done), order="C") for name, x in self.inputs.items()}
+        interval = {"length": np.zeros(()), "step": np.zeros(())}
+        inputs = self.kernels.stepped.input_names
+        before = [Gather(0, name, x, per_state=False) for name, x in interval.items() if name in inputs]
+        before += [Gather(0, name, x) for name, x in held.items()]
+        again = [Run(0), *(Copy((0, output), (0, name)) for output, name in self.kernels.carried.items())]
+        program = self.program(carry, before, again)
+        while done < span.stop:
+            if done % span.every == 0:
+                record_carried(rows, done // span.every - span.first_row, carry)
+                carry["worst_status"][:] = 0.0
+            count = 1 if changing else min(span.every - done % span.every, span.stop - done)
+            carry["time"][:], interval["length"][...], interval["step"][...] = 0.0, count * self.kernels.dt, done
+            for name, x in changing.items():
+                held[name][...] = input_at(x, done)
+            unfinished = True
+            while unfinished:
+                program.run(span.batch, _ATTEMPTS, 0, span.threads)
+                unfinished = np.any((carry["time"] < interval["length"]) & (carry["alive"] > 0.5))
+            if self.kernels.projection is not None:
+                for name, x in self.kernels.project(carry).items():
+                    carry[name][...] = x
+            done += count
+            yield done
+
     def record_last(self, carry: Carry, span: StepRange, rows: Rows) -> None:
-        record(rows, -1, carry, self.evaluate(carry, span.steps))
+        record_carried(rows, -1, carry)
+
+    def complete(self, span: StepRange, rows: Rows) -> None:
+        """Evaluate the dynamics at the states of all rows at once: those of a plain step from there."""
+        names = set(rows) - set(CARRIED_ROWS)
+        if not names:
+            return
+        batch, count = rows["q"].shape[:2]
+        steps = np.minimum((span.first_row + np.arange(count)) * span.every, max(0, span.steps - 1))
+        arrays = self.kernels.begin(rows["q"].reshape(batch * count, -1), rows["v"].reshape(batch * count, -1))
+        arrays["step"] = np.tile(steps.astype(float), batch)
+        arrays |= {name: x[:, steps].reshape(batch * count, -1) for name, x in self.inputs.items()}
+        found = self.kernels.step(*(arrays[name] for name in self.kernels.inputs))
+        for name in names:
+            rows[name][...] = getattr(found, name).reshape(rows[name].shape)

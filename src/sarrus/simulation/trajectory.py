@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import StateError, unknown_name
+from sarrus.errors import StateError, check_name
 from sarrus.model.model import Model
 from sarrus.simulation import conserved
 from sarrus.simulation import trajectory_files as files
@@ -128,8 +128,7 @@ class Trajectory:
     def force(self, constraint: str) -> Array:
         """Of a constraint on the robot, (T, rows)."""
         rows = rows_of_constraints(self.model)
-        if constraint not in rows:
-            raise unknown_name("constraint", constraint, rows)
+        check_name("constraint", constraint, rows)
         return self._recorded("forces")[..., rows[constraint]]
 
     def _recorded(self, name: str) -> Array:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import MissingDependencyError, SarrusError, StateError
+from sarrus.errors import SarrusError, StateError, optional_package
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 
@@ -197,13 +197,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kinds: str) -> Arr
 # --- Parquet --------------------------------------------------------------------------------------------
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingDependencyError("Parquet files need pyarrow: pip install 'sarrus[parquet]'") from None
-    return pyarrow
+def _pyarrow(module: str) -> Any:
+    return optional_package(module, "Parquet files need pyarrow", "'sarrus[parquet]'")
 
 
 def _columns(model: Model, name: str) -> list[str]:
@@ -219,7 +214,7 @@ def _columns(model: Model, name: str) -> list[str]:
 
 
 def _write_parquet(file: Path, model: Model, contents: Contents) -> None:
-    pa = _pyarrow()
+    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
     q, states = contents.arrays["q"], len(contents.time)
     batch = None if q.ndim == 2 else len(q)
     columns: dict[str, Array] = {} if batch is None else {"robot": np.repeat(np.arange(batch), states)}
@@ -229,11 +224,11 @@ def _write_parquet(file: Path, model: Model, contents: Contents) -> None:
             columns[column] = values
     about = metadata(model, contents.settings)
     about |= {"batch": batch, "states": states, "recorded": list(contents.arrays)}
-    pa.parquet.write_table(pa.table(columns).replace_schema_metadata({"sarrus": json.dumps(about)}), file)
+    parquet.write_table(arrow.table(columns).replace_schema_metadata({"sarrus": json.dumps(about)}), file)
 
 
 def _read_parquet(file: Path, model: Model) -> Contents:
-    table = _pyarrow().parquet.read_table(file)
+    table = _pyarrow("pyarrow.parquet").read_table(file)
     about = _checked(json.loads((table.schema.metadata or {}).get(b"sarrus", b"null")), model)
     lead = (about["states"],) if about["batch"] is None else (about["batch"], about["states"])
     arrays = {}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import MissingDependencyError, StateError
+from sarrus.errors import StateError, optional_package
 from sarrus.model.joints import AbstractJointType
 from sarrus.spatial.arrays import Array
 
@@ -60,12 +60,9 @@ def plot(trajectory: Trajectory, path: str | PathLike[str] | None, joints: list[
 
 
 def _figure(panels: int) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingDependencyError("plots need matplotlib: pip install 'sarrus[plots]'") from None
+    drawing = optional_package("matplotlib.figure", "plots need matplotlib", "'sarrus[plots]'")
     rows = -(-panels // 2)
-    figure = Figure(figsize=(11.0, 2.7 * rows + 0.6), layout="constrained")  # no global state, no window
+    figure = drawing.Figure(figsize=(11.0, 2.7 * rows + 0.6), layout="constrained")  # no global state, no window
     figure.subplots(rows, 2, sharex=True)
     return figure
 

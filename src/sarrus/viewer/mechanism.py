@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.calls.default_method import default_method
+from sarrus.calls.dynamics import default_method
 from sarrus.codegen.runtime.compile import compile
 from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.mechanics.bodies import joint_kinematics, outward_motion, world_poses

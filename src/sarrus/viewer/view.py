@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.diagnosis import diagnose
-from sarrus.errors import MissingDependencyError, StateError
+from sarrus.errors import StateError, optional_package
 from sarrus.model.constraints import Constraint
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, starting_configuration
@@ -61,10 +61,7 @@ class Viewer:
     def __init__(
         self, model: Model, q: Any = None, trajectory: Any = None, *, port: int = 8080, host: str = "127.0.0.1"
     ) -> None:
-        try:
-            import viser
-        except ImportError:
-            raise MissingDependencyError('viewing needs viser: pip install "sarrus[viewer]"') from None
+        viser = optional_package("viser", "viewing needs viser", '"sarrus[viewer]"')
         self.model, self.mechanism = model, Mechanism(model)
         recording = None if trajectory is None else recording_of(model, trajectory)
         self._mobility: int | None = None

@@ -1,6 +1,5 @@
 """Mechanisms to learn, test and benchmark on. All numbers are made up, and plausible."""
 
-from sarrus.zoo.biped import biped
 from sarrus.zoo.chains import (
     chain,
     chain_all_welded,
@@ -11,9 +10,9 @@ from sarrus.zoo.chains import (
     stem,
     tree,
 )
-from sarrus.zoo.geared_robots import geared_quadruped, humanoid_leg
 from sarrus.zoo.linkages import bennett, delta, five_bar, flat_four_bar, four_bar, sarrus_linkage, slider_crank, stewart
 from sarrus.zoo.loops import chain_of_loops, coupled_loops, cycle, hand_cube, star_pairs, star_to_one, two_hands_cube
+from sarrus.zoo.robots import biped, geared_quadruped, humanoid_leg
 from sarrus.zoo.transmissions import (
     connecting_rod,
     differential,

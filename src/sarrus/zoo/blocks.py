@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import unknown_name
+from sarrus.errors import check_name
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import coupling, distance, loop
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.parts import Parts, X, Y, Z
-from sarrus.zoo.sizes import at_least
+from sarrus.zoo.sketch import Parts, X, Y, Z, at_least
 
 QUARTER_TURN = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # about z
 
@@ -81,8 +80,7 @@ def add_differential(
           "rods": as Tello's hips: each rotor turns a crank by a gear, each crank pulls at the link by a massless rod
           between ball joints. A relation of positions that is not linear. 6 bodies, 4 rows.
     """
-    if kind not in ("linear", "rods"):
-        raise unknown_name("kind of differential", kind, ("linear", "rods"))
+    check_name("kind of differential", kind, ("linear", "rods"))
     rods = kind == "rods"
     gimbal, link, tip = f"{name}_gimbal", f"{name}_link", -parts.length() * Z
     hip = -0.14 * Z if rods else 0.0 * Z
@@ -127,8 +125,7 @@ def add_connecting_rod(builder: ModelBuilder, mount: Mount, name: str, parts: Pa
     rod  "body": with a universal joint at the crank and a ball joint at the link; 3 bodies, 3 rows
          "massless": only its length counts; 2 bodies, 1 row
     """
-    if rod not in ("body", "massless"):
-        raise unknown_name("rod", rod, ("body", "massless"))
+    check_name("rod", rod, ("body", "massless"))
     crank, link, tip = f"{name}_crank", f"{name}_link", -parts.length() * Z
     hub = np.array([-0.02, 0.06, parts.length(0.15)])
     pin, end = hub + parts.length(0.05) * X, np.array([0.035, parts.length(0.06), -0.02])

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import unknown_name
+from sarrus.errors import check_name
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import contact
 from sarrus.model.joints import JOINT_TYPES
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.sizes import at_least
+from sarrus.zoo.sketch import at_least
 
 _AXES = np.eye(3)
 _MASS, LINK_LENGTH, _RADIUS = 1.0, 0.3, 0.03  # of a rod, which hangs along -z from its joint
@@ -56,8 +56,7 @@ def random_tree(
     rng = np.random.default_rng(rng)
     kinds = list(JOINT_TYPES) if joints is None else list(joints)
     for kind in kinds:
-        if kind not in JOINT_TYPES:
-            raise unknown_name("joint type", kind, JOINT_TYPES)
+        check_name("joint type", kind, JOINT_TYPES)
     builder = ModelBuilder(f"random_tree_{n}")
     for k in range(n):
         kind = str(rng.choice(kinds))

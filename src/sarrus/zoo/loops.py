@@ -9,8 +9,7 @@ import numpy as np
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.sizes import at_least
-from sarrus.zoo.sketch import Sketch, X, Y, Z, around
+from sarrus.zoo.sketch import Sketch, X, Y, Z, around, at_least
 
 
 def cycle(n: int) -> Model:

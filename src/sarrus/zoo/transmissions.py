@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ModelError, unknown_name
+from sarrus.errors import ModelError, check_name
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import coupling
 from sarrus.model.model import Model
 from sarrus.zoo.blocks import SUB_MECHANISMS, Mount
-from sarrus.zoo.parts import Parts, X, Y, Z
-from sarrus.zoo.sizes import at_least
-from sarrus.zoo.sketch import Sketch
+from sarrus.zoo.sketch import Parts, Sketch, X, Y, Z, at_least
 
 
 def link_and_rotor(ratio: float = 6.0, symmetric: bool = True, seed: int = 0) -> Model:
@@ -56,8 +54,7 @@ def tree_of(
 
     Bodies are called `b{branch}_{number}_{part}`; frames `tip_{branch}` mark the ends.
     """
-    if submechanism not in SUB_MECHANISMS:
-        raise unknown_name("sub-mechanism", submechanism, SUB_MECHANISMS)
+    check_name("sub-mechanism", submechanism, SUB_MECHANISMS)
     at_least(1, branches=branches, depth=depth)
     if "transmission_depth" in options:
         options["depth"] = options.pop("transmission_depth")
@@ -86,8 +83,7 @@ def parallel_chains(d_t: int, d_l: int, constraint: str = "transmission", eta: f
     at_least(1, d_t=d_t, d_l=d_l)
     if d_l > d_t:
         raise ModelError(f"parallel_chains: the loop is at depth d_l = {d_l}, beyond the chains' d_t = {d_t}")
-    if constraint not in ("transmission", "connecting_rod"):
-        raise unknown_name("constraint of the chains", constraint, ("transmission", "connecting_rod"))
+    check_name("constraint of the chains", constraint, ("transmission", "connecting_rod"))
     sketch, parts = Sketch(f"parallel_chains_{d_t}_{d_l}_{constraint}"), Parts(seed)
     tips: dict[str, np.ndarray] = {}
     for chain, x in ((1, 0.0), (2, 0.3)):

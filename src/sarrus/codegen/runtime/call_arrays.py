@@ -11,7 +11,7 @@ from sarrus.codegen.emit.memory import in_place
 from sarrus.codegen.tape.tape import Port
 from sarrus.errors import StateError
 from sarrus.model.arguments import as_numbers, as_type, empty
-from sarrus.registry.inputs import batch_size
+from sarrus.registry.algorithm import batch_size
 
 
 def plain_batch(

@@ -13,8 +13,7 @@ from sarrus.codegen.tape.parameters import ParameterLifter, symbols_of
 from sarrus.codegen.tape.tape import OpCount, Port, Tape, tape_of
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm
-from sarrus.registry.check import check_model
-from sarrus.registry.table import find
+from sarrus.registry.table import check_model, find
 from sarrus.spatial.precision import epsilon
 
 _tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()

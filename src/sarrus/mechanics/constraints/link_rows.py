@@ -30,7 +30,7 @@ from sarrus.spatial.transforms import Transform
 
 
 def link_constraints(model: Model) -> list[LinkConstraint]:
-    """The active constraints, all of which are of links against the world (`registry/check.py`)."""
+    """The active constraints, all of which are of links against the world (`registry/table.py`)."""
     return of_type(model.active_constraints, LinkConstraint)
 
 
