@@ -1,6 +1,13 @@
-"""Hypothesis without deadlines (a mechanism's first trace is slow) and with fixed examples: a run is repeatable."""
+"""Public calls run the text, unless a test says otherwise (`tests/calls`): what is compared with kernels is the text.
+
+Hypothesis without deadlines (a mechanism's first trace is slow) and with fixed examples: a run is repeatable.
+"""
+
+import os
 
 from hypothesis import HealthCheck, settings
+
+os.environ.setdefault("SARRUS_INTERPRET", "1")
 
 settings.register_profile(
     "repeatable",

@@ -49,9 +49,10 @@ from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
 from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias
 from sarrus.algorithms.tree.gravity_forces import gravity_forces
 from sarrus.algorithms.tree.rnea import rnea
+from sarrus.calls.call import install_verbs
 from sarrus.calls.delassus import delassus, delassus_cholesky, operational_space_inertia
 from sarrus.calls.dynamics import forward_dynamics, methods
-from sarrus.calls.eager import install_verbs
+from sarrus.calls.evaluator import interpreted
 from sarrus.codegen.tape.tape import OpCount
 from sarrus.codegen.tape.trace import op_count
 from sarrus.model.actuators import Actuator
@@ -121,7 +122,8 @@ __all__ = [
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
     # what algorithms are, and native code
-    "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors", "op_count",
+    "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
+    "interpreted", "op_count",
     # motion in time, and looking at it
     "AssembleResult", "Diagnosis", "JointForces", "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble",
     "controller", "diagnose", "pd", "rollout", "simulate", "view",

@@ -63,6 +63,11 @@ class Model:
         return len(self.bodies)
 
     @cached_property
+    def remembered(self) -> dict[Any, Any]:
+        """What was computed from it and is kept for as long as it lives: trees, mobilities, kernels."""
+        return {}
+
+    @cached_property
     def layout(self) -> StateLayout:
         """Where each joint's numbers lie in q and v."""
         return StateLayout(tuple(body.joint for body in self.bodies))

@@ -75,7 +75,7 @@ def batch_size(sizes: dict[str, int]) -> int | None:
 
 
 def install(**verbs: Callable[..., Any]) -> None:
-    """Say what calling, counting and compiling does: the rooms that know lie above this one (`calls/eager.py`)."""
+    """Say what calling, counting and compiling does: the rooms that know lie above this one (`calls/call.py`)."""
     _verbs.update(verbs)
 
 
@@ -144,6 +144,12 @@ class Algorithm(Generic[P, R]):
     @cached_property
     def signature(self) -> Signature:
         return signature(self.text)
+
+    @cached_property
+    def option_places(self) -> tuple[int, ...]:
+        """Where options are among the arguments after the model, the last first."""
+        names = list(self.signature.parameters)[1:]
+        return tuple(k for k in reversed(range(len(names))) if names[k] in self.options)
 
     @cached_property
     def result_type(self) -> type[tuple[Any, ...]]:

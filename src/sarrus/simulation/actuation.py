@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.eager import call
+from sarrus.calls.call import call
 from sarrus.errors import UnsupportedError
 from sarrus.model.actuators import Actuator
 from sarrus.model.model import Model

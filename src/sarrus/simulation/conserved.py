@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.algorithms.tree.center_of_mass import center_of_mass as center_of_mass_at
+from sarrus.algorithms.tree.centroidal_momentum import centroidal_momentum
+from sarrus.algorithms.tree.energy import energy as energy_at
+from sarrus.calls.evaluator import evaluate
 from sarrus.model.model import Model
-from sarrus.simulation.batch_evaluation import evaluate
 from sarrus.simulation.joint_forces import elastic_energy
 from sarrus.spatial.arrays import Array
 
@@ -43,20 +46,20 @@ class Drift(NamedTuple):
 
 def energy(model: Model, q: Array, v: Array) -> Energy:
     """The energy at states (..., nq), (..., nv)."""
-    found = evaluate(model, "energy", {"q": q, "v": v})
+    found = evaluate(model, energy_at, {"q": q, "v": v})
     return Energy(found["kinetic"], found["potential"], elastic_energy(model, q))
 
 
 def momentum(model: Model, q: Array, v: Array, center_of_mass: Array) -> Momentum:
     """The momentum at states (..., nq), (..., nv), whose centre of mass (..., 3) is known."""
-    h = evaluate(model, "centroidal_momentum", {"q": q, "v": v})["h"]
+    h = evaluate(model, centroidal_momentum, {"q": q, "v": v})["h"]
     linear, centroidal = h[..., :3], h[..., 3:]
     return Momentum(linear, centroidal + np.cross(center_of_mass, linear), centroidal)
 
 
 def center_of_mass(model: Model, q: Array) -> Array:
     """(..., 3) at configurations (..., nq)."""
-    return evaluate(model, "center_of_mass", {"q": q})["position"]
+    return evaluate(model, center_of_mass_at, {"q": q})["position"]
 
 
 def drift(energy: Energy, momentum: Momentum, closure_error: Array) -> Drift:

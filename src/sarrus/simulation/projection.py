@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 
 from sarrus.algorithms.position.closure import closure
-from sarrus.algorithms.position.project import ProjectResult
+from sarrus.algorithms.position.project import ProjectResult, project
+from sarrus.calls.evaluator import evaluate
 from sarrus.errors import StateError
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.constraints import Constraint
 from sarrus.model.model import Model
-from sarrus.simulation.batch_evaluation import BatchEvaluator, evaluate
 from sarrus.spatial.arrays import Array
 
 CLOSED = 1e-10  # metres or radians: what counts as closed
@@ -22,24 +22,23 @@ _CLOSED, _NEARLY_CLOSED = 1e-6, 1e-2  # errors of an initial state, without and 
 
 
 class Projector:
-    """`project` of one model, any joints held; compiled, once, where that pays."""
+    """`project` of one model, any joints held."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._project = BatchEvaluator(model, "project", ("q", "v", "held"), iterates=True)
 
     def __call__(self, q: Array, v: Array | None = None, held: Array | None = None) -> ProjectResult:
         """Of states (B, n); `held` is (nv,) or (B, nv)."""
         zero, shape = np.zeros(self.model.nv), (len(q), self.model.nv)
         v, held = (np.broadcast_to(zero if x is None else x, shape) for x in (v, held))
-        return ProjectResult(**self._project(q=q, v=v, held=held))
+        return ProjectResult(**evaluate(self.model, project, {"q": q, "v": v, "held": held}))
 
 
 def closure_error(model: Model, q: Array) -> Array:
     """The largest closure error (metres, radians) of every configuration in q (..., nq)."""
     if not model.spanning.active_constraints:
         return np.zeros(q.shape[:-1])
-    return evaluate(model, "project", {"q": q}, max_iterations=0)["error"]
+    return evaluate(model, project, {"q": q}, max_iterations=0)["error"]
 
 
 def rows_of_constraints(model: Model) -> dict[str, slice]:
@@ -107,7 +106,7 @@ def check_closed(model: Model, q: Array, v: Array, project_every: int | None) ->
     if not constraints or not len(q):
         return
     tolerance = _NEARLY_CLOSED if project_every or has_feedback(model) else _CLOSED
-    found = evaluate(model, "closure", {"q": q, "v": v})
+    found = evaluate(model, closure, {"q": q, "v": v})
     speed = np.abs(found["velocity"]).max(axis=-1) / (1.0 + np.abs(v).max(axis=-1, initial=0.0))
     for kind, errors in (("position", closure_error(model, q)), ("velocity", speed)):
         worst = int(np.argmax(errors))

@@ -35,12 +35,11 @@ class Artifact:
         read = json.loads(head)
         if read["is_flat"] not in (True, False) or any(type(word) is not int for word in read["steps"]):
             raise ValueError("no machine code")
-        places = [[_whole(x, len(code), -1) for x in read[name]] for name in ("single_chunks", "chunks")]
-        if len(places[0]) != len(places[1]) or (places[0] and not code):
+        single, lanes = ([_whole(x, len(code), -1) for x in read[name]] for name in ("single_chunks", "chunks"))
+        if len(single) != len(lanes) or (single and not code):
             raise ValueError("no machine code")
-        return Artifact(
-            code, read["is_flat"], *places, read["steps"], _whole(read["slots"], _MOST_SLOTS), read["stats"]
-        )
+        slots = _whole(read["slots"], _MOST_SLOTS)
+        return Artifact(code, read["is_flat"], single, lanes, read["steps"], slots, read["stats"])
 
 
 def chunk_names(lane: Lane, count: int) -> list[str]:

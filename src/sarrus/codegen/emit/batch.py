@@ -87,7 +87,7 @@ def _fetch(w: Writer, lane: Lane, base: str, size: str, state: str, to_write: bo
 
 
 def emit_check(lane: Lane, name: str) -> str:
-    """`name(workspace, ports, invalid)`: add one to `invalid` unless the inputs in the workspace are valid in all lanes.
+    """`name(workspace, ports, invalid)`: add one to `invalid` unless the inputs in the workspace are all valid.
 
     A number less itself is zero, unless it is not finite.
     """

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.runtime import stored
 from sarrus.codegen.runtime.cache_names import described, model_key
 from sarrus.codegen.runtime.kernel import Kernel
@@ -53,23 +54,40 @@ def compile(  # the name users expect; the builtin is not used here
     names = _names(algorithm, inputs)
     if external_forces and "external_forces" not in names:
         names = (*names, "external_forces")
-    what = described((algorithm.name, names, sorted(options.items())))
-    package, *rooms = algorithm.text.__module__.split(".")
-    is_ours = package == "sarrus" and rooms  # the text of other algorithms is no part of a kernel's name
-    if not cache or not model.is_numeric or parameters or what is None or not is_ours:
-        with precision(kind):
-            tape = trace(model, algorithm, inputs=names, parameters=parameters, **options)
-        return Kernel(algorithm, model.name, build_native(tape, kind.name, lanes, cache))
-    # Named by the model, so that a process that finds the kernel need not trace it again.
     lane = lane_of(kind.name, lanes)
-    key = model_key(model.digest, what, f"{kind.name} {lane.count}", rooms[0])
-    native = stored.load(key, lane)
+    key = None if not cache or parameters else _key(model, algorithm, names, options, lane)
+    native = None if key is None else stored.load(key, lane)
     if native is None:
         with precision(kind):
-            tape = trace(model, algorithm, inputs=names, **options)
-        native = build_native(tape, kind.name, lane.count, cache=False)
-        stored.save(key, native)
+            tape = trace(model, algorithm, inputs=names, parameters=parameters, **options)
+        native = build_native(tape, kind.name, lane.count, cache=cache and key is None)
+        if key is not None:
+            stored.save(key, native)
     return Kernel(algorithm, model.name, native, key)
+
+
+def stored_kernel(
+    model: Model, algorithm: AnyAlgorithm, inputs: tuple[str, ...], options: dict[str, Any]
+) -> Kernel | None:
+    """The kernel that `compile` would make, if it is on disk."""
+    lane = lane_of("float64", "auto")
+    key = _key(model, algorithm, inputs, options, lane)
+    native = None if key is None else stored.load(key, lane)
+    return None if native is None else Kernel(algorithm, model.name, native, key)
+
+
+def _key(
+    model: Model, algorithm: AnyAlgorithm, names: tuple[str, ...], options: dict[str, Any], lane: Lane
+) -> str | None:
+    """What a kernel is kept under by what was asked for, so that a process that finds it need not trace; None: only by
+    its tape.
+    """
+    what = described((algorithm.name, names, sorted(options.items())))
+    package, *rooms = algorithm.text.__module__.split(".")
+    # The text of algorithms that are not ours is no part of a kernel's name.
+    if not model.is_numeric or what is None or package != "sarrus" or not rooms:
+        return None
+    return model_key(model.digest, what, f"{lane.dtype.name} {lane.count}", rooms[0])
 
 
 def _names(algorithm: AnyAlgorithm, inputs: Any) -> tuple[str, ...]:

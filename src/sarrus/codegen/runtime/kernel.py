@@ -51,8 +51,9 @@ class Kernel:
         # `tuple.__new__` is quicker than a NamedTuple's own constructor; a tape with one output gives no tuple.
         result: Any = self._result or tuple
         self._of_one = result if len(self.tape.outputs) == 1 else partial(tuple.__new__, result)
-        self._shapes = [port.shape for port in self.tape.inputs]
+        self.shapes = [port.shape for port in self.tape.inputs]
         self._output_shapes = [port.shape for port in self.tape.outputs]
+        self._has_scalars = any(port.shape == () and not port.whole for port in self.tape.outputs)
 
     def __repr__(self) -> str:
         size = f"{self.op_count.total} operations, {self.native.lanes} lanes"
@@ -91,13 +92,29 @@ class Kernel:
             if result is not None:
                 return result if self._result is None else self._of_one(result)
         held: list[Any] = []
-        batch = None if named or return_status else plain_batch(arrays, self._shapes, self.dtype, held)
+        batch = None if named or return_status else plain_batch(arrays, self.shapes, self.dtype, held)
         if batch is None:
             return self._careful(arrays, named, out, threads, return_status)
         outputs, threads = self._outputs(out, (batch,), held), self.threads_for(batch, threads)
         if batch:
             self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
         return self._wrapped(outputs, out)
+
+    def of_one(self, result: Any) -> Any:
+        """What a public call returns for one state, of what the native code gives: numbers are Python's."""
+        if self._has_scalars:
+            parts = result if isinstance(result, tuple) else (result,)
+            numbers = [float(x) if type(x) is np.ndarray and x.ndim == 0 else x for x in parts]
+            result = tuple(numbers) if isinstance(result, tuple) else numbers[0]
+        return result if self._result is None else self._of_one(result)
+
+    def of_valid(self, arrays: tuple[np.ndarray, ...], batch: int) -> Any:
+        """The results for a batch of such arrays as the native code wants; None if an argument is not valid."""
+        outputs = self._outputs(None, (batch,), [])
+        valid = self.native.run_checked(
+            (*arrays, *outputs), batch, self.threads_for(batch, None), may_overlap=False, validate=True
+        )
+        return self._wrapped(outputs, None) if valid else None
 
     def _wrapped(self, outputs: Sequence[Any], out: Any) -> Any:
         """What is returned: the very arrays that were given to write into, if some were."""

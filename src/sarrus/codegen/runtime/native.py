@@ -205,15 +205,16 @@ class KernelData:
 
 def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
     """What keeps the code in memory, and the addresses of its chunks: for one lane, and for all."""
-    places = artifact.single_chunks, artifact.chunks
     if artifact.is_flat:
         memory = ExecutableMemory(artifact.code)
-        return memory, *([memory.address + offset for offset in offsets] for offsets in places)
+        single, lanes = ([memory.address + x for x in places] for places in (artifact.single_chunks, artifact.chunks))
+        return memory, single, lanes
     from sarrus.codegen.emit.jit import load_object
 
-    names = [chunk_names(Lane(lane.bits, count), len(places[0])) for count in (1, lane.count)]
+    names = [chunk_names(Lane(lane.bits, count), len(artifact.chunks)) for count in (1, lane.count)]
     memory, found = load_object(artifact.code, list(dict.fromkeys([*names[0], *names[1]])))
-    return memory, *([found[name] for name in of_lane] for of_lane in names)
+    single, lanes = ([found[name] for name in of_lane] for of_lane in names)
+    return memory, single, lanes
 
 
 @functools.cache

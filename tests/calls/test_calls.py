@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus.calls import evaluator
 from sarrus.errors import StateError, UnknownNameError, UnsupportedError
 from tests.mechanisms import mechanism, relative_error
 
@@ -14,6 +15,16 @@ CASE = mechanism(3, ["free", "revolute", "spherical", "planar"])
 MODEL = CASE.model
 S = CASE.state()
 B = CASE.state(3)
+
+
+@pytest.fixture(params=["text", "kernel"], autouse=True)
+def _both_ways(request, monkeypatch, tmp_path_factory):
+    """Every call is made by the text, and by kernels that are compiled at once."""
+    if request.param == "kernel":
+        monkeypatch.setattr(evaluator, "_RUNS_OF_TEXT", 0)
+        monkeypatch.setattr(evaluator, "_PER_OPERATION", 0.0)
+    with sarrus.interpreted(request.param == "text"):
+        yield
 
 
 @pytest.mark.parametrize(

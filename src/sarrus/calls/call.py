@@ -1,8 +1,7 @@
-"""Calling an algorithm directly: `sarrus.aba(model, q, v, tau)`.
+"""Calling an algorithm: `sarrus.aba(model, q, v, tau)`, for a single state, a batch or CasADi symbols.
 
-The text of the algorithm runs on single states as it stands (but for those that look at the structure of zeros, which
-only tracing knows). A batch `(B, n)` runs the traced tape, a chunk of states per NumPy call. CasADi inputs (or a model
-with symbols) give CasADi expressions. All three are the same algorithm.
+Arguments are checked, by native code where a kernel is at hand: shapes, types, finite numbers, quaternions of length
+one. What that declines, Python looks at: it converts what can be converted and explains the rest.
 """
 
 from __future__ import annotations
@@ -11,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.calls.evaluator import Evaluator, evaluator_of, is_interpreting
+from sarrus.codegen.runtime.call_arrays import plain_batch
+from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
-from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import op_count, trace
 from sarrus.errors import StateError
 from sarrus.model.model import Model
@@ -22,11 +23,38 @@ from sarrus.registry.algorithm import AnyAlgorithm, batch_size, install
 from sarrus.registry.table import check_model
 from sarrus.spatial.parameter import is_casadi
 
-_CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the intermediate values
-
 
 def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
-    """The result of an algorithm for checked arguments: for a single state, a batch or symbols."""
+    """The result of an algorithm for checked arguments."""
+    key = None
+    if not kwargs and len(args) > 1:
+        model, *arrays = args
+        options = tuple([arrays.pop(k) for k in algorithm.option_places if k < len(arrays)])
+        key = algorithm.name, len(args), options
+        try:
+            evaluator = model.remembered.get(key)
+        except (AttributeError, TypeError):  # no model; an option that has no hash
+            evaluator = key = None
+        if evaluator is not None and evaluator.kernel is not None and not is_interpreting():
+            result = _run_native(evaluator, arrays)
+            if result is not None:
+                return result
+    return _careful(algorithm, args, kwargs, key)
+
+
+def _run_native(evaluator: Evaluator, arrays: list[Any]) -> Any:
+    """The result for arrays that are just as native code wants them, in its order; None if they are not."""
+    kernel = evaluator.kernel
+    assert kernel is not None
+    result = kernel.native.call_checked(*arrays)
+    if result is not None:
+        return kernel.of_one(result)
+    held: list[Any] = []
+    batch = plain_batch(tuple(arrays), kernel.shapes, kernel.dtype, held)
+    return kernel.of_valid(tuple(arrays), batch) if batch else None
+
+
+def _careful(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
     arguments = algorithm.signature.bind(*args, **kwargs).arguments
     model = arguments.pop("model")
     if not isinstance(model, Model):
@@ -38,15 +66,12 @@ def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
     if any(is_casadi(x) for x in given.values()) or not model.is_numeric:
         return _symbolic(model, algorithm, given, options)
     arrays, batch = check_arrays(model, algorithm, given)
-    if batch is not None:
-        return algorithm.result(_batched(model, algorithm, arrays, batch, options))
-    if algorithm.structural:  # on numbers, the text would take a zero of this state for one of the robot
-        one = {name: array[None] for name, array in arrays.items()}
-        values = [x[0] for x in _batched(model, algorithm, one, 1, options)]
-    else:
-        result = algorithm.text(model, **arrays, **options)
-        values = [result] if algorithm.outputs is not None else result
-    return algorithm.result(algorithm.with_whole_numbers([float(x) if np.ndim(x) == 0 else x for x in values]))
+    evaluator = evaluator_of(model, algorithm, tuple(arrays), options)
+    result = algorithm.result(evaluator.run(model, arrays, batch))
+    in_order = [name for name in algorithm.signature.parameters if name in algorithm.input_names][: len(given)]
+    if key is not None and evaluator.kernel is not None and list(evaluator.kernel.input_names) == in_order:
+        model.remembered[key] = evaluator
+    return result
 
 
 def check_arrays(
@@ -60,30 +85,6 @@ def check_arrays(
     }
     sizes = {name: len(array) for name, array in arrays.items() if array.ndim > len(shapes[name])}
     return arrays, batch_size(sizes)
-
-
-def _batched(
-    model: Model, algorithm: AnyAlgorithm, arrays: dict[str, np.ndarray], batch: int, options: dict[str, Any]
-) -> list[np.ndarray]:
-    """The values of the outputs, (batch, ...) each."""
-    tape = trace(model, algorithm, inputs=tuple(arrays), **options)
-    return algorithm.with_whole_numbers(run_tape(tape, arrays, batch))
-
-
-def run_tape(tape: Tape, arrays: dict[str, np.ndarray], batch: int) -> list[np.ndarray]:
-    """The values of a tape's outputs, (batch, ...) each, in NumPy; inputs of a single state serve for all."""
-    flat = []
-    for port in tape.inputs:
-        array = np.broadcast_to(arrays[port.name], (batch, *port.shape)).reshape(batch, port.size)
-        flat.append(np.ascontiguousarray(array.T))
-    outputs = [np.empty((batch, port.size)) for port in tape.outputs]
-    for start in range(0, batch, _CHUNK):
-        stop = min(start + _CHUNK, batch)
-        values = interpret.run(tape, [array[:, start:stop] for array in flat])
-        for output, columns in zip(outputs, values, strict=True):
-            for k, column in enumerate(columns):
-                output[start:stop, k] = column
-    return [o.reshape(batch, *p.shape) for o, p in zip(outputs, tape.outputs, strict=True)]
 
 
 def _symbolic(model: Model, algorithm: AnyAlgorithm, given: dict[str, Any], options: dict[str, Any]) -> Any:
@@ -116,10 +117,4 @@ def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
 
 
 def install_verbs() -> None:
-    install(call=call, op_count=op_count, compile=_compile)
-
-
-def _compile(*args: Any, **options: Any) -> Any:
-    from sarrus.codegen.runtime.compile import compile  # brings LLVM, which not every program needs
-
-    return compile(*args, **options)
+    install(call=call, op_count=op_count, compile=compile)
