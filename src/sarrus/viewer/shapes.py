@@ -135,16 +135,9 @@ def _pose(placement: Placement) -> dict[str, Any]:
     return {"position": placement.p, "wxyz": wxyz(placement.R)}
 
 
-def capsule_surface(radius: float, length: float, around: int = 24, rings: int = 6) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles of a capsule along z: circles of latitude, from the lower pole to the upper."""
-    latitude = np.concatenate([np.linspace(-0.5, 0.0, rings + 1), np.linspace(0.0, 0.5, rings + 1)]) * np.pi
-    shift = np.repeat([-0.5 * length, 0.5 * length], rings + 1)
-    longitude = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
-    x = radius * np.cos(latitude)[:, None] * np.cos(longitude)
-    y = radius * np.cos(latitude)[:, None] * np.sin(longitude)
-    z = np.broadcast_to((radius * np.sin(latitude) + shift)[:, None], x.shape)
-    vertices = np.stack([x, y, z], axis=-1).reshape(-1, 3)
-    lower = around * np.arange(len(latitude) - 1)[:, None]  # the first vertex of a circle
-    here, right = lower + np.arange(around), lower + np.roll(np.arange(around), -1)
-    faces = np.stack([here, right, right + around, here, right + around, here + around], axis=-1).reshape(-1, 3)
-    return vertices, faces
+def capsule_surface(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles of a capsule along z, about the origin."""
+    import trimesh
+
+    mesh = trimesh.creation.capsule(height=length, radius=radius, count=(12, 24))
+    return mesh.vertices - mesh.bounds.mean(axis=0), mesh.faces
