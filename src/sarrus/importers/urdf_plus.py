@@ -79,7 +79,7 @@ def add_couplings(
     """`<coupling>`: ratio * sum(q from the common ancestor to the predecessor) = sum(q from there to the successor)."""
     for element in document.root.findall("coupling"):
         name = _required(document, element, "name")
-        ratio = _ratio(document, element)
+        ratio = float(_required(document, _child(document, element, "ratio"), "value"))  # seen by `check_numbers`
         sides = [_link(document, _child(document, element, side), body_of) for side in ("predecessor", "successor")]
         predecessor, successor = (_path(edges, link) for link in sides)
         shared = {edge.joint for edge in predecessor} & {edge.joint for edge in successor}
@@ -106,11 +106,6 @@ def _path(edges: Mapping[str, TreeEdge], link: str) -> list[TreeEdge]:
         path.append(edges[link])
         link = edges[link].parent
     return path
-
-
-def _ratio(document: Document, element: Any) -> float:
-    found = plain_numbers(_required(document, _child(document, element, "ratio"), "value"), 1)
-    return found[0] if found else 0.0  # `check_numbers` has seen to it
 
 
 def _child(document: Document, element: Any, tag: str) -> Any:

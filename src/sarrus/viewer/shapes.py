@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.model.bodies import Placement
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Ellipsoid, Mesh, Sphere, Triangles, Visual
 from sarrus.spatial.rotations import quaternion_from_rotation
 
@@ -58,7 +57,7 @@ def wxyz(R: np.ndarray) -> np.ndarray:
 
 def add_visual(scene: Any, name: str, visual: Visual, meshes: MeshLibrary, *, visible: bool = True) -> Any:
     """Add one shape to viser's scene; None if its mesh is not there."""
-    shape, pose = visual.shape, _pose(visual.placement)
+    shape, pose = visual.shape, {"position": visual.placement.p, "wxyz": wxyz(visual.placement.R)}
     color = _color(visual)
     look: dict[str, Any] = {"color": color[:3], "opacity": None if color[3] >= 1.0 else color[3], "visible": visible}
     if isinstance(shape, Box):
@@ -129,10 +128,6 @@ def _color(visual: Visual) -> Color:
     if isinstance(visual.shape, (Mesh, Triangles)):
         return _PLAIN
     return (*PALETTE[visual.body % len(PALETTE)], 1.0)
-
-
-def _pose(placement: Placement) -> dict[str, Any]:
-    return {"position": placement.p, "wxyz": wxyz(placement.R)}
 
 
 def capsule_surface(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
