@@ -12,9 +12,9 @@ from benchmarks.validate_import import velocity_map
 from sarrus.algorithms.tree.crba import crba
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.errors import UnsupportedError
+from sarrus.importers.document import plain_numbers
 from sarrus.importers.mujoco_state import to_mujoco_state
 from sarrus.importers.pinocchio_model import to_pinocchio_configuration
-from sarrus.importers.reading import plain_numbers
 from sarrus.model.model import Model
 from sarrus.model.state import random_state
 from sarrus.simulation.joint_forces import JointForces, joint_force_parameters, joint_forces

@@ -3,7 +3,7 @@ choices."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -73,6 +73,11 @@ def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameEr
     return UnknownNameError(f"unknown {kind} {name!r}.{hint} Valid: {shown or 'none'}")
 
 
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """The first few of them, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def check_name(kind: str, name: object, valid: Collection[str]) -> None:
     """Raise the error of `unknown_name` unless the name is among the valid ones."""
     if name not in valid:
@@ -82,6 +87,7 @@ def check_name(kind: str, name: object, valid: Collection[str]) -> None:
 def optional_package(module: str, purpose: str, install: str) -> Any:
     """A module of a package that not everybody has installed; the error says what needs it, and what to install."""
     try:
+        import_module(module.partition(".")[0])  # a package may be blocked whose parts are loaded
         return import_module(module)
     except ImportError:
         raise MissingDependencyError(f"{purpose}: pip install {install}") from None

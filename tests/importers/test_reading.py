@@ -8,7 +8,7 @@ import pytest
 
 import sarrus
 from sarrus.errors import ImportFileError
-from sarrus.importers import reading
+from sarrus.importers import document
 from sarrus.importers.document import read_document
 from tests.importers.test_mjcf import INERTIAL, body, mjcf
 from tests.importers.test_urdf import two_links
@@ -80,8 +80,7 @@ def test_pipes_and_devices_are_not_opened(tmp_path):
 
 
 def test_a_file_that_is_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "ELEMENTS", 3)
-    monkeypatch.setattr("sarrus.importers.document.ELEMENTS", 3)
+    monkeypatch.setattr(document, "ELEMENTS", 3)
     with pytest.raises(ImportFileError, match=r"elements: \d+, more than the limit of 3"):
         read_document(two_links())
 

@@ -5,7 +5,7 @@ import pytest
 
 import sarrus
 from sarrus.errors import ImportFileError, ModelError
-from sarrus.importers.reading import plain_numbers
+from sarrus.importers.document import plain_numbers
 from tests.importers.test_urdf import INERTIAL, joint, link, robot, two_links
 
 MOMENTS = 'ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"'

@@ -77,16 +77,9 @@ def _check_pivot(model: Model, d: Array, diagonal: Array, row: int) -> None:
     dependent = np.atleast_1d(d <= _DEPENDENT * diagonal)
     if not dependent.any():
         return
-    constraints = model.active_constraints
-    ends = np.cumsum([c.size for c in constraints])
-    e = int(np.searchsorted(ends, row, side="right"))
-    local = row - (int(ends[e - 1]) if e else 0)
-    where = (
-        ""
-        if np.ndim(d) == 0
-        else f" in {int(dependent.sum())} of {len(dependent)} states (the first is {int(dependent.argmax())})"
-    )
+    name, local = [(c.name, k) for c in model.active_constraints for k in range(c.size)][row]
+    where = f" in {int(dependent.sum())} of {len(dependent)} states (the first is {int(dependent.argmax())})"
     raise UnsupportedError(
-        f"the Delassus matrix is singular{where}: row {local} of constraint {constraints[e].name!r} depends on the "
-        f"rows before it. Drop redundant rows or pass damping > 0"
+        f"the Delassus matrix is singular{where if np.ndim(d) else ''}: row {local} of constraint {name!r} depends on "
+        f"the rows before it. Drop redundant rows or pass damping > 0"
     )

@@ -98,47 +98,38 @@ def measure(
 
     out = _outputs(kernel, batch)
     cores = available_cores()
-    cases: dict[str, Any] = {
-        "Sarrus, single call": lambda: kernel(*first),
-        "Sarrus, batch, 1 thread": lambda: kernel(*arrays, out=out, threads=1),
-        f"Sarrus, batch, {cores} threads": lambda: kernel(*arrays, out=out, threads=cores),
+    cases: dict[str, tuple[Case, int]] = {  # what is timed, and how many states it computes
+        "Sarrus, single call": (lambda: kernel(*first), 1),
+        "Sarrus, batch, 1 thread": (lambda: kernel(*arrays, out=out, threads=1), batch),
+        f"Sarrus, batch, {cores} threads": (lambda: kernel(*arrays, out=out, threads=cores), batch),
     }
     if float32:
         kernel32 = compile_kernel(model, method, dtype=np.float32, **options)
         arrays32, out32 = [x.astype(np.float32) for x in arrays], _outputs(kernel32, batch)
-        cases["Sarrus float32, batch, 1 thread"] = lambda: kernel32(*arrays32, out=out32, threads=1)
-    per_call = dict.fromkeys(cases, batch) | {"Sarrus, single call": 1}
+        cases["Sarrus float32, batch, 1 thread"] = (lambda: kernel32(*arrays32, out=out32, threads=1)), batch
     for peer in peers:
-        cases[f"{peer.name}, single call"], per_call[f"{peer.name}, single call"] = peer.single, 1
+        cases[f"{peer.name}, single call"] = peer.single, 1
         if peer.batch is not None:
-            cases[f"{peer.name}, batch, 1 thread"], per_call[f"{peer.name}, batch, 1 thread"] = peer.batch, batch
+            cases[f"{peer.name}, batch, 1 thread"] = peer.batch, batch
     progress("timing")
-    times = interleaved(cases, rounds, progress=progress)
-    return _report(model, kernel, times, per_call, notes, batch)
+    times = interleaved({name: case for name, (case, _) in cases.items()}, rounds, progress=progress)
+    per_state = {name: Timing([s / cases[name][1] for s in timing.seconds]) for name, timing in times.items()}
+    return _report(model, kernel, per_state, notes, batch)
 
 
-def _report(
-    model: Model, kernel: Kernel, times: dict[str, Timing], per_call: dict[str, int], notes: list[str], batch: int
-) -> dict[str, Any]:
-    peak = {
-        name: measure_peak(32 if "float32" in name else 64) for name in times if "batch" in name and "Sarrus" in name
-    }
+def _report(model: Model, kernel: Kernel, times: dict[str, Timing], notes: list[str], batch: int) -> dict[str, Any]:
+    """Of times per state."""
+    own = [name for name in times if "batch" in name and "Sarrus" in name]
+    peak = {name: measure_peak(32 if "float32" in name else 64) for name in own}
     rows = []
     for name, timing in times.items():
-        own = "Sarrus, single call" if "single" in name else "Sarrus, batch, 1 thread"
-        scaled = Timing([s / per_call[name] for s in timing.seconds])
-        reference = Timing([s / per_call[own] for s in times[own].seconds])
-        rate = kernel.op_count.total / scaled.median
-        rows.append(
-            {
-                "name": name,
-                "us_per_state": 1e6 * scaled.median,
-                "best_us_per_state": 1e6 * scaled.best,
-                "times_sarrus": ratio(scaled, reference),
-                "gflops": rate / 1e9 if "Sarrus" in name else None,
-                "fraction_of_peak": rate / peak[name] if name in peak and "1 thread" in name else None,
-            }
-        )
+        reference = times["Sarrus, single call" if "single" in name else "Sarrus, batch, 1 thread"]
+        rate = kernel.op_count.total / timing.median
+        rows.append({
+            "name": name, "us_per_state": 1e6 * timing.median, "best_us_per_state": 1e6 * timing.best,
+            "times_sarrus": ratio(timing, reference), "gflops": rate / 1e9 if "Sarrus" in name else None,
+            "fraction_of_peak": rate / peak[name] if name in peak and "1 thread" in name else None,
+        })  # fmt: skip
     return {
         "robot": model.name, "method": kernel.method, "nv": model.nv, "operations": kernel.op_count.total,
         "batch": batch, "lanes": kernel.native.lanes, "compile_seconds": kernel.native.compile_seconds,

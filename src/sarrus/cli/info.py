@@ -105,12 +105,9 @@ def _body_row(model: Model, i: int, body: Body) -> list[str]:
 
 
 def _actuator_row(actuator: Actuator) -> list[str]:
-    ranges = (_range(x) for x in (actuator.control_range, actuator.force_range))
+    both = (actuator.control_range, actuator.force_range)
+    ranges = (f"{low:.4g} to {high:.4g}" if np.isfinite([low, high]).any() else "any" for low, high in both)
     return [actuator.name, actuator.joint, actuator.kind, f"{actuator.gear:.4g}", *ranges]
-
-
-def _range(x: tuple[float, float]) -> str:
-    return f"{x[0]:.4g} to {x[1]:.4g}" if np.isfinite(x).any() else "any"
 
 
 def _finite(x: tuple[float, float]) -> list[float | None]:

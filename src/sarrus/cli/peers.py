@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,24 +55,12 @@ def pinocchio_peer(robot: str, model: Model, method: str, arrays: list[np.ndarra
     data = built.createData()
     q = to_pinocchio_configuration(model, arrays[0])
     rest = arrays[1:]
-    first = [np.ascontiguousarray(q[0]), *(np.ascontiguousarray(x[0]) for x in rest)]
-    function = getattr(pin, method)
-
-    def single() -> Any:
-        return function(built, data, *first)
-
-    batch: Callable[[], Any] | None = None
+    first = [np.ascontiguousarray(x[0]) for x in (q, *rest)]
+    single, batch = partial(getattr(pin, method), built, data, *first), None
     if method in _PINOCCHIO_BATCH and hasattr(pin, "ModelPool"):
-        pool = pin.ModelPool(built, 1)
-        columns = [np.asfortranarray(q.T), *(np.asfortranarray(x.T) for x in rest)]
+        columns = [np.asfortranarray(x.T) for x in (q, *rest)]
         out = np.zeros_like(columns[1])
-        parallel = getattr(pin, _PINOCCHIO_BATCH[method])
-
-        def run_batch() -> Any:
-            return parallel(1, pool, *columns, out)
-
-        batch = run_batch
-
+        batch = partial(getattr(pin, _PINOCCHIO_BATCH[method]), 1, pin.ModelPool(built, 1), *columns, out)
     reference = np.array(single())
     if method == "crba":
         reference = np.triu(reference) + np.triu(reference, 1).T

@@ -52,7 +52,7 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
     if given.ndim != 1:
         raise StateError(f"diagnose takes one configuration of shape ({model.nq},), got {given.shape}")
     spans = model.row_spans
-    at_given = closure_errors(model, given)
+    at_given = closure(model, given).position
     error = largest(at_given)
     here, remaining = project(model, given) if error > ASSEMBLED else Projection(given, error)
     closed = remaining <= ASSEMBLED
@@ -92,17 +92,12 @@ class Projection(NamedTuple):
     error: float
 
 
-def closure_errors(model: Model, q: Array) -> Array:
-    """In metres and radians: angles, since a sine is also zero after half a turn."""
-    return closure(model, q).position
-
-
 def project(model: Model, q: Array) -> Projection:
     """A configuration near q at which all constraints hold, within the joints' limits if there is one."""
     rng = np.random.default_rng(0)
     aside = integrate(model, q, 0.1 * rng.normal(size=model.nv))  # where q is singular, nothing pulls
     close = Projector(with_position_constraints(model))
-    best = Projection(q, largest(closure_errors(model, q)))
+    best = Projection(q, largest(closure(model, q).position))
     for start in (q, aside):
         (found,), (error,) = project_within_limits(close, start[None])
         best = min(best, Projection(found, float(error)), key=lambda p: p.error)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from sarrus.errors import listed
 from sarrus.spatial.arrays import Array
 
 ASSEMBLED = 1e-7  # metres or radians: what files with seven digits leave open
@@ -90,7 +90,7 @@ class Diagnosis:
         ]
         said.append(self._closure_in_words())
         if self.outside_limits:
-            said.append(f"joints outside their limits there: {_listed(self.outside_limits)}")
+            said.append(f"joints outside their limits there: {listed(self.outside_limits, most=8)}")
         if self.rows == self.rank:
             said.append("rank: full, no row is redundant")
         else:
@@ -131,7 +131,3 @@ class Diagnosis:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -8,13 +8,6 @@ from sarrus.importers.pinocchio_model import from_pinocchio, from_pinocchio_conf
 from sarrus.importers.urdf import load_urdf
 
 __all__ = [
-    "from_mujoco",
-    "from_mujoco_state",
-    "from_pinocchio",
-    "from_pinocchio_configuration",
-    "load",
-    "load_mjcf",
-    "load_urdf",
-    "to_mujoco_state",
-    "to_pinocchio_configuration",
-]
+    "from_mujoco", "from_mujoco_state", "from_pinocchio", "from_pinocchio_configuration", "load", "load_mjcf",
+    "load_urdf", "to_mujoco_state", "to_pinocchio_configuration",
+]  # fmt: skip

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import ImportFileError, optional_package
-from sarrus.importers.document import Document, Source, read_document
+from sarrus.importers.document import Document, Source, read_document, reading
 from sarrus.importers.mjcf_checks import MjcfChecks
+from sarrus.importers.mujoco_fields import mesh_name, stem
 from sarrus.importers.mujoco_model import import_mujoco
-from sarrus.importers.reading import reading
 from sarrus.importers.urdf import ROOT_JOINT
 from sarrus.importers.visuals_mjcf import MeshFiles
 from sarrus.model.model import Model
@@ -64,7 +64,7 @@ def compile_mjcf(
             needed |= _use_stand_ins(mujoco, spec)
             for mesh in spec.meshes:
                 if mesh.file:
-                    checks.check_asset(mesh.file, f"mesh {mesh.file!r}, which body {needed[_mesh_name(mesh)]!r} needs,")
+                    checks.check_asset(mesh.file, f"mesh {mesh.file!r}, which body {needed[mesh_name(mesh)]!r} needs,")
             return spec.compile(), notes
         except ImportFileError:
             raise
@@ -89,12 +89,10 @@ def _without_extras(spec: Any) -> list[str]:
     notes = []
     spec.compiler.fusestatic = False  # it would lose names
     spec.memory = -1  # of MuJoCo's own simulation, which it tries out: as much as the robot needs
-    if len(spec.keys):  # they may not fit the robot, as with another base
-        notes.append(f"{len(spec.keys)} keyframes: not represented")
-        _delete(spec, spec.keys)
-    if len(spec.skins):
-        notes.append(f"{len(spec.skins)} skins: not represented")
-        _delete(spec, spec.skins)
+    for what, elements in (("keyframes", spec.keys), ("skins", spec.skins)):  # keyframes of another base do not fit
+        if len(elements):
+            notes.append(f"{len(elements)} {what}: not represented")
+            _delete(spec, elements)
     return notes
 
 
@@ -120,8 +118,8 @@ def _use_stand_ins(mujoco: Any, spec: Any) -> dict[str, str]:
     """Replace the files that do not matter. The result names, for each mesh that does, a body that needs it."""
     needed = _meshes_with_mass(spec)
     for mesh in spec.meshes:
-        if mesh.file and _mesh_name(mesh) not in needed:
-            mesh.name = _mesh_name(mesh)
+        if mesh.file and mesh_name(mesh) not in needed:
+            mesh.name = mesh_name(mesh)
             mesh.file = ""
             mesh.uservert, mesh.userface = _TETRAHEDRON, _FACES
             mesh.usernormal, mesh.usertexcoord = [], []
@@ -134,7 +132,7 @@ def _use_stand_ins(mujoco: Any, spec: Any) -> dict[str, str]:
         field.nrow, field.ncol, field.userdata = 2, 2, [0.0, 0.0, 0.0, 0.0]
     for texture in spec.textures:
         if texture.file or any(texture.cubefiles):
-            texture.name = texture.name or _stem(texture.file)
+            texture.name = texture.name or stem(texture.file)
             texture.file = ""
             texture.cubefiles = [""] * 6
             texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
@@ -165,12 +163,3 @@ def _meshes_with_mass(spec: Any) -> dict[str, str]:
 def _delete(spec: Any, elements: Iterable[Any]) -> None:
     for element in list(elements):
         spec.delete(element)
-
-
-def _mesh_name(mesh: Any) -> str:
-    return mesh.name or _stem(mesh.file)
-
-
-def _stem(file: str) -> str:
-    """The name that MuJoCo gives to an asset without one."""
-    return file.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]

@@ -8,18 +8,30 @@ percent sign there ends the process.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from sarrus.importers.document import Document, read_document
-from sarrus.importers.reading import BODIES, CELLS, ELEMENTS, FILES, check_inside, check_limit, plain_numbers, shown
+from sarrus.importers.document import (
+    BODIES,
+    CELLS,
+    ELEMENTS,
+    FILES,
+    Document,
+    check_inside,
+    check_limit,
+    plain_numbers,
+    read_document,
+    shown,
+)
 
 _OPENED = ("include", "model", "flexcomp")  # tags whose file is opened when they are parsed
 _COPIES = ("replicate", "composite", "flexcomp")  # tags with a `count`
 _CELLS = {"hfield": ("nrow", "ncol"), "texture": ("width", "height")}
 _TEXTS = ("file", "data", "content_type")  # attributes in which a percent sign is nobody's format
+_NAN = re.compile(r"(?<!\S)[+-]*nan[+-]*(?!\S)", re.IGNORECASE)
 _MOST_NUMBER = 1_000_000  # in <size>
 
 
@@ -118,11 +130,7 @@ def _check_texts(document: Document, element: Any) -> None:
             raise document.error(
                 f"{attribute}={shown(text)} of <{element.tag}>: MuJoCo does not bear a percent sign in names", element
             )
-        if (
-            "nan" in text.lower()
-            and attribute != "name"
-            and "nan" in (word.lower().strip("+-") for word in text.split())
-        ):
+        if attribute != "name" and _NAN.search(text):
             raise document.error(f"{attribute}={shown(text)} of <{element.tag}>: expected numbers", element)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.errors import listed
 from sarrus.importers.mujoco_constraints import fixed_tendons
 from sarrus.importers.mujoco_fields import disabled, field_of, name_of, word
-from sarrus.importers.names import Names, some
+from sarrus.importers.names import Names
 from sarrus.model.builder import ModelBuilder
 
 _TRANSMISSIONS = {
@@ -33,7 +34,7 @@ def add_actuators(mj: Any, builder: ModelBuilder, joints: Sequence[str]) -> None
             builder.add_actuator(name, acts_on, **_numbers(mj, k))  # type: ignore[arg-type]
             _report_losses(mj, k, builder, name)
     for reason, which in dropped.items():
-        builder.report(f"{len(which)} actuators {reason} ({some(which)}): not represented", lost=True)
+        builder.report(f"{len(which)} actuators {reason} ({listed(which)}): not represented", lost=True)
     off = disabled(mj, "ACTUATION") or np.any(getattr(mj.opt, "disableactuator", 0))
     if off and count > sum(map(len, dropped.values())):
         builder.report(

@@ -32,6 +32,16 @@ def field_of(mj: Any, field: str, k: int) -> Any:
     return 0 if values is None else values[k]
 
 
+def mesh_name(mesh: Any) -> str:
+    """The name of a mesh of a specification; MuJoCo calls one without a name as its file."""
+    return mesh.name or stem(mesh.file)
+
+
+def stem(file: str) -> str:
+    """The name that MuJoCo gives to an asset without one."""
+    return file.replace("\\", "/").rsplit("/", 1)[-1].rsplit(".", 1)[0]
+
+
 def word(value: Any) -> str:
     """What one of MuJoCo's enumerated values is called in a file: mjGAIN_AFFINE is "affine"."""
     return value.name.partition("_")[2].lower()
@@ -57,7 +67,7 @@ def rotation_from_wxyz(quaternion: Array) -> Array:
 
 
 def report_the_rest(mj: Any, builder: ModelBuilder) -> None:
-    """Counts of things, options of MuJoCo's solver."""
+    """What nobody else has reported: counts of things, options of MuJoCo's solver."""
     moving = mj.body_weldid[mj.geom_bodyid] != 0
     for count, what in (
         (int(np.sum(moving)), "geoms of moving bodies (their inertia is kept)"),

@@ -138,15 +138,9 @@ class _Importer:
             moved = name if last else first_free(f"{name}/{self.joints[joint]}", self.builder.has_name)
             turn, shift = self._reference(joint)
             self.builder.add_body(
-                moved,
-                parent,
-                joint=_TYPES[mj.jnt_type[joint]],
-                joint_name=self.joints[joint],
-                position=p + R @ shift,
-                rotation=R @ turn,
-                **self._joint(joint),
-                **(inertial if last else {}),
-            )
+                moved, parent, joint=_TYPES[mj.jnt_type[joint]], joint_name=self.joints[joint], position=p + R @ shift,
+                rotation=R @ turn, **self._joint(joint), **(inertial if last else {}),
+            )  # fmt: skip
             parent, R, p = moved, np.eye(3), np.zeros(3)
         if not len(joints) or anchor.any():
             joint_name = f"{name} to {parent}"

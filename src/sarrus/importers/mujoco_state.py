@@ -34,16 +34,13 @@ def from_mujoco_state(model: Model, qpos: Any, qvel: Any) -> tuple[Array, Array]
 
 def _reordered(model: Model, q: Array, order: list[int]) -> Array:
     """The quaternions' elements in another order."""
+    for joint in (body.joint for body in model.bodies):
+        if joint.type.name not in _JOINTS:
+            valid = ", ".join(_JOINTS)
+            raise UnsupportedError(f"joint {joint.name!r} is {joint.type.name}: MuJoCo's joints are {valid}")
     out = q.copy()
-    for body, s in zip(model.bodies, model.layout.q, strict=True):
-        joint = body.joint.type
-        if joint.name not in _JOINTS:
-            raise UnsupportedError(
-                f"joint {body.joint.name!r} is {joint.name}: MuJoCo's joints are {', '.join(_JOINTS)}"
-            )
-        if joint.quaternion_at is not None:
-            start = s.start + joint.quaternion_at
-            out[..., start : start + 4] = q[..., start : start + 4][..., order]
+    for _, start in model.layout.quaternions:
+        out[..., start : start + 4] = q[..., start : start + 4][..., order]
     return out
 
 

@@ -1,10 +1,8 @@
-"""Names that are not taken yet, and lists of names."""
+"""Names that are not taken yet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-
-_SHOWN = 4  # names in a line of a report
+from collections.abc import Callable, Iterable
 
 
 class Names:
@@ -27,9 +25,3 @@ def first_free(name: str, taken: Callable[[str], bool]) -> str:
         k += 1
         candidate = f"{name}_{k}"
     return candidate
-
-
-def some(names: Sequence[str]) -> str:
-    """The first few of them, and how many more there are."""
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

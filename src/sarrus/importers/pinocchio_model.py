@@ -79,17 +79,11 @@ def _add_joint(model: Any, builder: ModelBuilder, bodies: list[str], i: int) -> 
     for k, step in enumerate(steps):
         last = k == len(steps) - 1
         name = bodies[i] if last else f"{bodies[i]}{step.suffix}"
+        carried = _carried(model, step, slice(q, q + step.nq), slice(v, v + step.nv))
         builder.add_body(
-            name,
-            parent,
-            joint=step.kind,
-            joint_name=model.names[i] + step.suffix,
-            position=step.placement.p,
-            rotation=step.placement.R,
-            **step.options,
-            **_carried(model, step, slice(q, q + step.nq), slice(v, v + step.nv)),
-            **(inertial if last else {}),
-        )
+            name, parent, joint=step.kind, joint_name=model.names[i] + step.suffix, position=step.placement.p,
+            rotation=step.placement.R, **step.options, **carried, **(inertial if last else {}),
+        )  # fmt: skip
         parent, q, v = name, q + step.nq, v + step.nv
 
 

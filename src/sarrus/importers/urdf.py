@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import InertiaError
-from sarrus.importers.document import Document, Source, read_document
-from sarrus.importers.names import some
-from sarrus.importers.reading import reading
+from sarrus.errors import InertiaError, listed
+from sarrus.importers.document import Document, Source, read_document, reading
 from sarrus.importers.urdf_extension import Extension, read_extension
 from sarrus.importers.urdf_plus import TreeEdge, add_couplings, add_frames, add_loops, add_transmissions
 from sarrus.importers.urdf_reader import (
@@ -140,16 +138,9 @@ class _Tree:
         if joint.independent is not None and joint_type is not None:
             carried["independent"] = joint.independent
         self.builder.add_body(
-            self.body_of[joint.child],
-            self.body_of[joint.parent],
-            joint=kind,
-            joint_name=joint.name,
-            position=joint.position,
-            rotation=joint.rotation,
-            **axes,
-            **self._inertial(joint.child),
-            **carried,
-        )
+            self.body_of[joint.child], self.body_of[joint.parent], joint=kind, joint_name=joint.name,
+            position=joint.position, rotation=joint.rotation, **axes, **self._inertial(joint.child), **carried,
+        )  # fmt: skip
 
     def _body_name(self, link: str) -> str:
         if link != WORLD_NAME:
@@ -217,5 +208,5 @@ class _Tree:
         check_mimics(self.document, drivers)
         if ignored:
             self.builder.report(
-                f"{len(ignored)} <mimic> with a joint that has not one dof ({some(ignored)}): ignored", lost=True
+                f"{len(ignored)} <mimic> with a joint that has not one dof ({listed(ignored)}): ignored", lost=True
             )

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ImportFileError, optional_package, unknown_name
-from sarrus.importers.names import some
-from sarrus.importers.reading import YAML_BYTES, YAML_DEPTH, as_path, check_limit, read_bytes, reading
+from sarrus.errors import ImportFileError, listed, optional_package, unknown_name
+from sarrus.importers.document import YAML_BYTES, YAML_DEPTH, as_path, check_limit, read_bytes, reading
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import LoopClosure
 
@@ -53,7 +52,7 @@ class Extension:
         if self.motors:
             builder.report(f"{len(self.motors)} joints have motors ({', '.join(self.motors)}): not represented")
         if self.ignored:
-            builder.report(f"{len(self.ignored)} keys of {Path(self.name).name} ({some(self.ignored)}): ignored")
+            builder.report(f"{len(self.ignored)} keys of {Path(self.name).name} ({listed(self.ignored)}): ignored")
 
     def report_unknown(self, builder: ModelBuilder, joints: Mapping[str, Any]) -> None:
         """Joints that are to change their type and do not exist: a published robot has one, misspelt in its URDF."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import hypot
 from typing import Any
 
-from sarrus.errors import unknown_name
-from sarrus.importers.document import Document
-from sarrus.importers.names import Names, first_free, some
-from sarrus.importers.reading import plain_numbers
+import numpy as np
+
+from sarrus.errors import listed, unknown_name
+from sarrus.importers.document import Document, plain_numbers
+from sarrus.importers.names import Names, first_free
 from sarrus.importers.urdf_reader import three
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import Coupling, LoopClosure
@@ -62,14 +62,13 @@ def add_loops(document: Document, builder: ModelBuilder, body_of: Mapping[str, s
             builder.add_frame(frame, body_of[link], position=three(origin, "xyz"), rotation=three(origin, "rpy"))
             frames.append(frame)
         axis = element.find("axis")
-        direction = None if axis is None else three(axis, "xyz")
-        if direction is not None:
-            longest = max(map(abs, direction))
-            if longest == 0.0:
-                raise document.error(f"loop {name!r}: the axis {list(direction)} has no direction", axis)
-            x, y, z = (number / longest for number in direction)
-            length = hypot(x, y, z)
-            direction = (x / length, y / length, z / length)
+        direction = None
+        if axis is not None:
+            given = three(axis, "xyz")
+            if not any(given):
+                raise document.error(f"loop {name!r}: the axis {list(given)} has no direction", axis)
+            scaled = np.array(given) / max(map(abs, given))  # squares of huge numbers are not finite
+            direction = tuple((scaled / np.linalg.norm(scaled)).tolist())
         source = f'URDF+ <loop type="{kind}">'
         builder.add_constraint(LoopClosure(name, frames[0], frames[1], _LOOP_JOINTS[kind], direction, source=source))
 
@@ -80,7 +79,7 @@ def add_couplings(
     """`<coupling>`: ratio * sum(q from the common ancestor to the predecessor) = sum(q from there to the successor)."""
     for element in document.root.findall("coupling"):
         name = _required(document, element, "name")
-        ratio = _ratio(document, element)
+        ratio = float(_required(document, _child(document, element, "ratio"), "value"))  # seen by `check_numbers`
         sides = [_link(document, _child(document, element, side), body_of) for side in ("predecessor", "successor")]
         predecessor, successor = (_path(edges, link) for link in sides)
         shared = {edge.joint for edge in predecessor} & {edge.joint for edge in successor}
@@ -107,11 +106,6 @@ def _path(edges: Mapping[str, TreeEdge], link: str) -> list[TreeEdge]:
         path.append(edges[link])
         link = edges[link].parent
     return path
-
-
-def _ratio(document: Document, element: Any) -> float:
-    found = plain_numbers(_required(document, _child(document, element, "ratio"), "value"), 1)
-    return found[0] if found else 0.0  # `check_numbers` has seen to it
 
 
 def _child(document: Document, element: Any, tag: str) -> Any:
@@ -156,7 +150,7 @@ def add_transmissions(document: Document, builder: ModelBuilder, sizes: Mapping[
         tags = (str(child.tag).rpartition("}")[2] for child in children)
         ignored.update(tag for tag in tags if tag not in _READ + _SOFTWARE)
     for reason, which in dropped.items():
-        builder.report(f"{len(which)} <transmission>, {reason} ({some(which)}): not represented")
+        builder.report(f"{len(which)} <transmission>, {reason} ({listed(which)}): not represented")
     for tag, count in ignored.items():
         builder.report(f"{count} <{tag}> in <transmission>: not represented")
 

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import unknown_name
-from sarrus.importers.document import Document
-from sarrus.importers.reading import plain_numbers
+from sarrus.errors import listed, unknown_name
+from sarrus.importers.document import Document, plain_numbers
 from sarrus.model.builder import ring
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import rotation_from_rpy
@@ -74,10 +73,8 @@ def check_tree(document: Document) -> tuple[dict[str, list[str]], str]:
         below[parent].append(name)
     roots = [link for link in below if link not in above]
     if len(roots) > 1:
-        more = f" and {len(roots) - _SHOWN} more" if len(roots) > _SHOWN else ""
-        raise document.error(
-            f"links {', '.join(map(repr, roots[:_SHOWN]))}{more} have no parent: a URDF has one root", document.root
-        )
+        names = listed(list(map(repr, roots)), _SHOWN)
+        raise document.error(f"links {names} have no parent: a URDF has one root", document.root)
     reached = list(roots)
     for link in reached:  # it grows
         reached += [child_of[joint] for joint in below[link]]
@@ -91,16 +88,16 @@ def check_tree(document: Document) -> tuple[dict[str, list[str]], str]:
 
 def check_mimics(document: Document, drivers: dict[str, str]) -> None:
     """drivers: which joint each mimicking joint follows. A joint that follows itself, at last, follows nothing."""
-    led: set[str] = set()  # to something that is no mimic
+    resolved: set[str] = set()  # joints that follow, at last, one that is no mimic
     for start in drivers:
-        way: dict[str, None] = {}
+        path: dict[str, None] = {}
         name = start
-        while name in drivers and name not in led:
-            if name in way:
+        while name in drivers and name not in resolved:
+            if name in path:
                 raise document.error(f"joints that mimic themselves: {_ring(name, drivers)}", document.root)
-            way[name] = None
+            path[name] = None
             name = drivers[name]
-        led.update(way)
+        resolved.update(path)
 
 
 def _ring(start: str, before: dict[str, str]) -> str:

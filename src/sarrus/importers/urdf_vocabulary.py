@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from sarrus.importers.document import Document
-from sarrus.importers.names import some
-from sarrus.importers.reading import expected, plain_numbers
+from sarrus.errors import listed
+from sarrus.importers.document import Document, expected, plain_numbers
 
 _HARMLESS = ("property", "arg")  # they only give names to values, which nothing uses
 _ADVICE = "this is a xacro file: turn it into a URDF with `xacro FILE > robot.urdf`"
@@ -23,14 +22,17 @@ class Tag(NamedTuple):
     """What may stand in a tag: attributes, children that are read, children that are known but not represented,
     children that are read elsewhere (`visuals_urdf.py`, `urdf_plus.py`)."""
 
-    attributes: frozenset[str] = frozenset()
-    children: frozenset[str] = frozenset()
-    known: frozenset[str] = frozenset()
-    elsewhere: frozenset[str] = frozenset()
+    attributes: dict[str, int]  # how many numbers each holds; 0: words
+    children: frozenset[str]
+    known: frozenset[str]
+    elsewhere: frozenset[str]
 
 
 def _tag(attributes: str = "", children: str = "", known: str = "", elsewhere: str = "") -> Tag:
-    return Tag(*(frozenset(words.split()) for words in (attributes, children, known, elsewhere)))
+    """Names, separated by spaces; `xyz:3` is an attribute of three numbers."""
+    counts = dict(f"{word}:0".split(":")[:2] for word in attributes.split())
+    tags = (frozenset(words.split()) for words in (children, known, elsewhere))
+    return Tag({name: int(count) for name, count in counts.items()}, *tags)
 
 
 VOCABULARY = {
@@ -42,31 +44,20 @@ VOCABULARY = {
     ),
     "loop": _tag("name type independent", "predecessor successor axis"),
     "coupling": _tag("name type independent", "predecessor successor ratio"),
-    "frame": _tag("name link xyz rpy"),
+    "frame": _tag("name link xyz:3 rpy:3"),
     "predecessor": _tag("link", "origin"),
     "successor": _tag("link", "origin"),
-    "origin": _tag("xyz rpy"),
-    "mass": _tag("value"),
-    "inertia": _tag("ixx ixy ixz iyy iyz izz"),
+    "origin": _tag("xyz:3 rpy:3"),
+    "mass": _tag("value:1"),
+    "inertia": _tag("ixx:1 ixy:1 ixz:1 iyy:1 iyz:1 izz:1"),
     "parent": _tag("link"),
     "child": _tag("link"),
-    "axis": _tag("xyz"),
-    "limit": _tag("lower upper velocity effort"),
-    "dynamics": _tag("damping friction"),
-    "mimic": _tag("joint multiplier offset"),
-    "ratio": _tag("value"),
+    "axis": _tag("xyz:3"),
+    "limit": _tag("lower:1 upper:1 velocity:1 effort:1"),
+    "dynamics": _tag("damping:1 friction:1"),
+    "mimic": _tag("joint multiplier:1 offset:1"),
+    "ratio": _tag("value:1"),
 }
-
-# How many numbers each attribute holds.
-_NUMBERS = {
-    ("origin", "xyz"): 3, ("origin", "rpy"): 3, ("axis", "xyz"): 3,
-    ("frame", "xyz"): 3, ("frame", "rpy"): 3, ("mass", "value"): 1, ("ratio", "value"): 1,
-    ("mimic", "multiplier"): 1, ("mimic", "offset"): 1,
-    **{("inertia", name): 1 for name in VOCABULARY["inertia"].attributes},
-    **{("limit", name): 1 for name in VOCABULARY["limit"].attributes},
-    **{("dynamics", name): 1 for name in VOCABULARY["dynamics"].attributes},
-}  # fmt: skip
-
 
 # What URDF demands of a tag that is there. (`parent` and `child`: see `urdf_reader`; an axis: only where it is used.)
 _REQUIRED = {
@@ -88,8 +79,8 @@ def check_numbers(document: Document) -> None:
                 f"<{element.tag}> in {_owner(element)} has no {', '.join(map(repr, missing))}", element
             )
         for attribute, text in element.attrib.items():
-            count = _NUMBERS.get((element.tag, attribute))
-            if count is not None and plain_numbers(text, count, infinite=element.tag == "limit") is None:
+            count = VOCABULARY[element.tag].attributes.get(attribute, 0)
+            if count and plain_numbers(text, count, infinite=element.tag == "limit") is None:
                 where = f"<{element.tag}> in {_owner(element)}"
                 raise document.error(f"{attribute}={text!r} of {where}: expected {expected(count)}", element)
 
@@ -132,7 +123,7 @@ def report_lines(document: Document) -> list[str]:
     tags = list(_unknown_tags(document).items())
     lines += [f"unknown tag <{tag}> in <{parent}>, {_times(n)}: ignored" for (parent, tag), n in tags[:_LINES]]
     if len(tags) > _LINES:
-        lines.append(f"{len(tags) - _LINES} more kinds of unknown tags ({some([t for (_, t), _ in tags[_LINES:]])})")
+        lines.append(f"{len(tags) - _LINES} more kinds of unknown tags ({listed([t for (_, t), _ in tags[_LINES:]])})")
     more = len(attributes) - _LINES
     for (tag, name), n in list(attributes.items())[:_LINES]:
         lines.append(f"unknown attribute {name!r} of <{tag}>, {_times(n)}: ignored")

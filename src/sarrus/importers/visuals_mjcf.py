@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.importers.mujoco_fields import rotation_from_wxyz
+from sarrus.importers.mujoco_fields import mesh_name, rotation_from_wxyz
 from sarrus.model.bodies import Placement
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Triangles
@@ -38,9 +38,8 @@ class MeshFiles:
             folder = Path(spec.modelfiledir) / (getattr(spec.compiler, "meshdir", "") or getattr(spec, "meshdir", ""))
             scale = tuple(float(x) for x in mesh.scale)
             R = _rotation(mesh.refquat).T
-            name = mesh.name or Path(mesh.file.replace("\\", "/")).stem
             placement = Placement(R, -(R @ mesh.refpos) * scale)
-            self._files[name] = (Mesh(str(folder / mesh.file), (scale[0], scale[1], scale[2])), placement)
+            self._files[mesh_name(mesh)] = (Mesh(str(folder / mesh.file), (scale[0], scale[1], scale[2])), placement)
         self._fitted = [g for g in spec.geoms if g.meshname and g.type != _MESH]  # primitives about a mesh
 
     def find(self, name: str) -> tuple[Mesh, Placement] | None:

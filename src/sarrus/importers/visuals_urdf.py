@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sarrus.importers.document import Document
-from sarrus.importers.reading import expected, plain_numbers
+from sarrus.importers.document import Document, expected, plain_numbers
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Mesh, Shape, Sphere
 
@@ -36,7 +35,7 @@ def add_visuals(document: Document, builder: ModelBuilder, body_of: Mapping[str,
                     body_of[link.get("name")],
                     _shape(element.find("geometry"), files),
                     position=_numbers(element.find("origin"), "xyz", 3, (0.0, 0.0, 0.0)),
-                    rotation=_turn(element.find("origin")),
+                    rotation=_numbers(element.find("origin"), "rpy", 3, (0.0, 0.0, 0.0)),
                     color=None if material is None else _rgba(material) or colors.get(material.get("name")),
                     collision=element.tag == "collision",
                 )
@@ -84,20 +83,14 @@ def _shape(geometry: Any, files: MeshPaths) -> Shape:
         return Box(_three(part, "size"))
     if part.tag == "sphere":
         return Sphere(_number(part, "radius"))
-    if part.tag == "cylinder":
-        return Cylinder(_number(part, "radius"), _number(part, "length"))
-    if part.tag == "capsule":
-        return Capsule(_number(part, "radius"), _number(part, "length"))
+    if part.tag in ("cylinder", "capsule"):
+        kind = Cylinder if part.tag == "cylinder" else Capsule
+        return kind(_number(part, "radius"), _number(part, "length"))
     if part.tag == "mesh":
         if not part.get("filename"):
             raise _DrawingError("its <mesh> has no 'filename'")
         return Mesh(files.resolve(part.get("filename")), _three(part, "scale", (1.0, 1.0, 1.0)))
     raise _DrawingError(f"its geometry is <{part.tag}>. Valid: box, sphere, cylinder, capsule, mesh")
-
-
-def _turn(origin: Any) -> tuple[float, ...] | None:
-    rpy = _numbers(origin, "rpy", 3, (0.0, 0.0, 0.0))
-    return rpy if any(rpy) else None
 
 
 def _three(element: Any, name: str, default: Any = None) -> tuple[float, float, float]:

@@ -186,7 +186,11 @@ def _span(model: Model, joint: int) -> range:
 
 
 def block_order(A: Array, nonzero: Array) -> list[tuple[list[int], list[int]]]:
-    """(rows, columns) of every block, in order. A: values, to match large elements; nonzero: its pattern."""
+    """(rows, columns) of the blocks of a square sparse matrix, in the order in which their unknowns can be solved.
+
+    Rows are matched with columns; the strongly connected components of what then needs what are the blocks (Dulmage
+    and Mendelsohn). A block needs only those before it. A: values, to match large elements; nonzero: its pattern.
+    """
     row_of = _matching(A, nonzero)
     n = len(A)
     needs = [[c for c in range(n) if c != column and nonzero[row_of[column], c]] for column in range(n)]

@@ -16,22 +16,12 @@ from sarrus.model.independent import independent_positions
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 
-_SHAPES: dict[str, Callable[[Model], tuple[int, ...]]] = {
-    "q": lambda model: (model.nq,),
-    "v": lambda model: (model.nv,),
-    "a": lambda model: (model.nv,),
-    "tau": lambda model: (model.nv,),
-    "external_forces": lambda model: (model.nb, 6),
-    "k": lambda model: (model.n_input_rows,),
-    "forces0": lambda model: (model.n_rows,),
-    "rhs": lambda model: (model.n_rows,),
-    "held": lambda model: (model.nv,),
-    "y": lambda model: (len(independent_positions(model)),),
-    "near": lambda model: (model.nq,),
-    "yd": lambda model: (model.ny,),
-    "ydd": lambda model: (model.ny,),
-    "tau_y": lambda model: (model.ny,),
-}
+# The arrays that algorithms take: what their dimensions count, as attributes of a model or as numbers.
+_SHAPES: dict[str, tuple[str | int, ...]] = {
+    "q": ("nq",), "v": ("nv",), "a": ("nv",), "tau": ("nv",), "external_forces": ("nb", 6), "k": ("n_input_rows",),
+    "forces0": ("n_rows",), "rhs": ("n_rows",), "held": ("nv",), "near": ("nq",), "y": (), "yd": ("ny",),
+    "ydd": ("ny",), "tau_y": ("ny",),
+}  # fmt: skip
 _INSTEAD_OF = {"yd": "v", "ydd": "a", "tau_y": "tau"}
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,7 +40,11 @@ class Input:
     instead_of: str | None = None  # the input that it takes the place of
 
     def shape(self, model: Model) -> tuple[int, ...]:
-        return _SHAPES[self.name](model) if self.size is None else self.size
+        if self.size is not None:
+            return self.size
+        if self.name == "y":
+            return (len(independent_positions(model)),)
+        return tuple(x if isinstance(x, int) else getattr(model, x) for x in _SHAPES[self.name])
 
 
 def inputs_of(text: Callable[..., Any]) -> tuple[Input, ...]:

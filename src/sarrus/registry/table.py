@@ -113,7 +113,7 @@ def _refusal(algorithm: AnyAlgorithm, model: Model, unknown: Feature) -> str:
 
 @cache
 def bibliography() -> dict[str, str]:
-    """BibTeX by key."""
+    """BibTeX by the keys that `@algorithm(references=...)` uses."""
     entries = Path(__file__).with_name("references.bib").read_text(encoding="utf-8").strip().split("\n\n")
     return {entry.partition("{")[2].partition(",")[0]: entry for entry in entries}
 

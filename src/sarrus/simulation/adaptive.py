@@ -52,28 +52,24 @@ def attempt(model: Model, settings: StepSettings, **inputs: Array) -> AttemptRes
     error = _squared_error(step.error, v, settings.accuracy)
 
     good = choose(error, 1.0, 1.0, 0.0)  # an error that is not a number is not good
-    going = choose(0.0, left, alive, 0.0)
-    taken, (q, v) = keep_finite(good * going, (step.q, q), (step.v, v))  # 1 where the step is taken
+    running = choose(0.0, left, alive, 0.0)
+    taken, (q, v) = keep_finite(good * running, (step.q, q), (step.v, v))  # 1 where the step is taken
     proposed = size * _growth(error)
     kept = choose(proposed, h, h, proposed)  # a step cut by the end of the interval says little about the next
     following = choose(0.5, taken, choose(0.5, last, kept, proposed), proposed)
     too_small = choose(proposed, _SMALLEST * settings.dt, 1.0, 0.0)
-    stuck = choose(0.5, going, choose(0.5, taken, 0.0, too_small), 0.0)
+    stuck = choose(0.5, running, choose(0.5, taken, 0.0, too_small), 0.0)
     finite = choose(error, 1e300, 1.0, 0.0)
     alive = choose(0.5, stuck, choose(0.5, finite, -1.0, 0.0), alive)  # -1: the step is too small
     reason = choose(alive, -0.5, Status.STEP_TOO_SMALL, Status.DIVERGED)
     found = choose(0.5, alive, choose(0.5, taken, step.start.status, 0.0), reason)
     return AttemptResult(
-        q=q,
-        v=v,
-        alive=scalar(alive),
-        worst_status=scalar(worse(status, found)),
+        q=q, v=v, alive=scalar(alive), worst_status=scalar(worse(status, found)),
         time=scalar(choose(0.5, taken, choose(0.5, last, length, now + size), now)),
-        h=scalar(choose(0.5, going, following, h)),
-        accepted=scalar(accepted + taken),
-        rejected=scalar(rejected + (going - taken)),
+        h=scalar(choose(0.5, running, following, h)),
+        accepted=scalar(accepted + taken), rejected=scalar(rejected + (running - taken)),
         forces=select(taken, step.start.forces, inputs.get("forces0", step.start.forces)),
-    )
+    )  # fmt: skip
 
 
 def _squared_error(error: tuple[Array, Array], v: Array, tolerance: float) -> Scalar:

@@ -123,25 +123,27 @@ def _followed(close: Projector, start: Array, wanted: Array, held: Array) -> tup
 
 
 def _walk(close: Projector, start: Array, wanted: Array, held: Array, step: float) -> tuple[Array, Array]:
-    """In steps of at most that size. The others first go on as they did."""
+    """Move in steps of at most that size. The other joints first go on as they did in the step before."""
     model, rng = close.model, np.random.default_rng(0)
-    way, known = difference(model, start, wanted) * held, _held_coordinates(model, held)
-    count = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / step)))
-    q, last, error = np.array(start), np.zeros_like(way), np.zeros(len(start))
+    total, known = difference(model, start, wanted) * held, _held_coordinates(model, held)
+    count = max(1, int(np.ceil(np.abs(total).max(initial=0.0) / step)))
+    q, before, error = np.array(start), np.zeros_like(total), np.zeros(len(start))
     for k in range(1, count + 1):
-        on = np.flatnonzero(error <= CLOSED)
+        left = np.flatnonzero(error <= CLOSED)
         for nudge in (0.0, step, 4.0 * step):  # where loops are singular nothing tells where to go
-            if not len(on):
+            if not len(left):
                 break
-            others = moved(model, q[on], last[on] + nudge * rng.normal(size=way[on].shape))
-            goal = wanted[on] if k == count else moved(model, start[on], way[on] * (k / count))  # there to the last bit
+            others = moved(model, q[left], before[left] + nudge * rng.normal(size=total[left].shape))
+            goal = (
+                moved(model, start[left], total[left] * (k / count)) if k < count else wanted[left]
+            )  # to the last bit
             result = close(np.where(known, goal, others), held=held)
-            change = difference(model, q[on], result.q)
+            change = difference(model, q[left], result.q)
             far = np.abs(change).max(axis=-1, initial=0.0) > max(_FARTHEST, 4.0 * step)
-            error[on] = np.where(far, np.inf, result.error)
-            kept = error[on] <= CLOSED
-            q[on[kept]], last[on[kept]] = result.q[kept], change[kept]
-            on = on[~kept]
+            error[left] = np.where(far, np.inf, result.error)
+            closed = error[left] <= CLOSED
+            q[left[closed]], before[left[closed]] = result.q[closed], change[closed]
+            left = left[~closed]
     return q, error
 
 

@@ -78,8 +78,8 @@ class PD(AbstractController):
             wanted = inputs["v_target"][of_v] if "v_target" in inputs else np.zeros(joint.type.nv)
             tau = kd[of_v] * (wanted - v[of_v])
             if kp[of_v].any():
-                way = difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
-                tau = tau + kp[of_v] * (way - lookahead[of_v] * v[of_v])
+                error = difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
+                tau = tau + kp[of_v] * (error - lookahead[of_v] * v[of_v])
             parts.append(tau)
         tau = np.concatenate(parts)
         return tau + inputs["feedforward"] if "feedforward" in inputs else tau

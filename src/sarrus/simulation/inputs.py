@@ -10,6 +10,7 @@ from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.arguments import as_numbers, as_type
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration, home_or_neutral
+from sarrus.registry.algorithm import batch_size
 from sarrus.simulation.actuation import actuated, needs_actuators
 from sarrus.simulation.controllers import AbstractController, PythonController
 from sarrus.spatial.arrays import Array
@@ -24,11 +25,9 @@ def initial_state(model: Model, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
     """(B, nq), (B, nv), and whether one state was given; default: the model's home, or neutral, at rest."""
     q = check_configuration(model, home_or_neutral(model) if q0 is None else q0)
     v = as_state_array("v", np.zeros(model.nv) if v0 is None else v0, model.nv)
-    if q.ndim == v.ndim == 2 and len(q) != len(v):
-        raise StateError(f"batches of different sizes: q0 has {len(q)} and v0 has {len(v)}")
-    batch = len(q) if q.ndim == 2 else len(v) if v.ndim == 2 else 1
-    single = q.ndim == 1 and v.ndim == 1
-    return np.broadcast_to(q, (batch, model.nq)), np.broadcast_to(v, (batch, model.nv)), single
+    batch = batch_size({name: len(x) for name, x in (("q0", q), ("v0", v)) if x.ndim == 2})
+    count = 1 if batch is None else batch
+    return np.broadcast_to(q, (count, model.nq)), np.broadcast_to(v, (count, model.nv)), batch is None
 
 
 class Actions(NamedTuple):

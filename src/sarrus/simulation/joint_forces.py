@@ -1,7 +1,7 @@
 """Forces that joints and tendons have of themselves: damping, springs, dry friction, limits; and what motors can do.
 
 - damping: -damping v
-- spring: stiffness times the way to `rest` (of a ball joint: the rotation vector to it)
+- spring: stiffness times the distance to `rest` (of a ball joint: the rotation vector to it)
 - dry friction: -friction clamp(v / s, -1, 1): Coulomb's, with a slope instead of a jump below the speed s. Default s:
   so large that one step cannot turn the velocity around, 2 dt friction / inertia, and at least 1e-3.
 - limits: beyond a limit a spring and damper pushes back (never pulls). Default: critically damped with the time
@@ -71,7 +71,7 @@ class PassiveParameters:
     limit_damping: tuple[float, ...]
 
     def forces(self, pull: Array, x: Array, v: Array) -> Array:
-        """Along coordinates x with velocities v; pull: the way to where springs rest."""
+        """Along coordinates x with velocities v; pull: the distance to where springs rest."""
         given = (self.damping, self.stiffness, self.friction, self.friction_speed)
         damping, stiffness, friction, speed = (np.array(numbers) for numbers in given)
         force = -damping * v + stiffness * pull - friction * clamp(v / speed, -1.0, 1.0)
@@ -175,8 +175,8 @@ def within_effort(model: Model, parameters: JointForceParameters, tau: Array) ->
 
 def clamp_effort(model: Model, tau: Array) -> Array:
     """`tau` cut at the effort limits of joints."""
-    most = effort_limits(model)
-    return clamp(tau, -most, most)
+    limit = effort_limits(model)
+    return clamp(tau, -limit, limit)
 
 
 def effort_limits(model: Model) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from sarrus.algorithms.position.project import ProjectResult, project
 from sarrus.calls.evaluator import evaluate
 from sarrus.errors import StateError
 from sarrus.model.arguments import positive_number, whole_number
-from sarrus.model.constraints import Constraint
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 
@@ -41,29 +39,18 @@ def closure_error(model: Model, q: Array) -> Array:
     return evaluate(model, project, {"q": q}, max_iterations=0)["error"]
 
 
-def rows_of_constraints(model: Model) -> dict[str, slice]:
-    """Where the rows of every active constraint are, by its name."""
-    ends = np.cumsum([0, *(c.size for c in model.active_constraints)]).tolist()
-    return {c.name: slice(*span) for c, span in zip(model.active_constraints, pairwise(ends), strict=True)}
-
-
 def most_violated_constraint(model: Model, q: Array) -> str:
     """The name of the constraint that is the farthest from closed at a configuration (nq,), for messages."""
     model = model.spanning  # what is embedded must hold as well
     error = np.abs(closure(model, q).position.astype(float))
-    sizes = {name: float(error[rows].max(initial=0.0)) for name, rows in rows_of_constraints(model).items()}
-    return max(sizes, key=lambda name: sizes[name], default="none")
-
-
-def holds_position(constraint: Constraint) -> bool:
-    """Whether a constraint holds positions, not only velocities."""
-    return not constraint.velocity_only
+    sizes = [float(error[rows].max(initial=0.0)) for rows in model.row_spans]
+    return model.active_constraints[int(np.argmax(sizes))].name if sizes else "none"
 
 
 def with_position_constraints(model: Model) -> Model:
     """The model with only those constraints that hold positions; the model itself if all of them do."""
     model = model.spanning  # what is embedded must hold as well
-    kept = tuple(c for c in model.constraints if holds_position(c))
+    kept = tuple(c for c in model.constraints if not c.velocity_only)
     return model if len(kept) == len(model.constraints) else replace(model, constraints=kept)
 
 
@@ -112,7 +99,7 @@ def check_closed(model: Model, q: Array, v: Array, project_every: int | None) ->
         worst = int(np.argmax(errors))
         if errors[worst] <= tolerance:
             continue
-        names = [c.name for c in constraints for _ in range(c.size)]
+        names = [c.name for c in constraints for _ in range(c.size)]  # of rows
         which = f" (state {worst} of the batch)" if len(q) > 1 else ""
         raise StateError(
             f"the initial {kind} is not on the constraints: {names[int(np.argmax(np.abs(found[kind][worst])))]!r} is "

@@ -65,19 +65,12 @@ def step(model: Model, settings: StepSettings, **inputs: Array) -> StepOutputs:
     start = taken.start
     alive, (q, v) = keep_finite(inputs["alive"].item(), (taken.q, q), (taken.v, v))
     status = choose(0.5, alive, start.status, Status.DIVERGED)
+    qdd, forces, residual = (select(alive, x, np.zeros(len(x))) for x in (start.qdd, start.forces, start.residual))
     return StepOutputs(
-        q=q,
-        v=v,
-        alive=scalar(alive),
-        worst_status=scalar(worse(inputs["worst_status"].item(), status)),
-        step=scalar(count + 1.0),
-        qdd=select(alive, start.qdd, np.zeros(model.nv)),
-        forces=select(alive, start.forces, np.zeros(len(start.forces))),
-        residual=select(alive, start.residual, np.zeros(len(start.residual))),
-        iterations=scalar(start.iterations),
-        status=scalar(status),
-        tau=start.tau,
-    )
+        q=q, v=v, alive=scalar(alive), worst_status=scalar(worse(inputs["worst_status"].item(), status)),
+        step=scalar(count + 1.0), qdd=qdd, forces=forces, residual=residual, iterations=scalar(start.iterations),
+        status=scalar(status), tau=start.tau,
+    )  # fmt: skip
 
 
 def step_algorithm(

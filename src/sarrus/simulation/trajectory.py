@@ -13,7 +13,7 @@ from sarrus.model.model import Model
 from sarrus.simulation import conserved
 from sarrus.simulation import trajectory_files as files
 from sarrus.simulation.conserved import Drift, Energy, Momentum
-from sarrus.simulation.projection import closure_error, rows_of_constraints
+from sarrus.simulation.projection import closure_error
 from sarrus.simulation.trajectory_files import FIELDS, Contents
 from sarrus.simulation.trajectory_plot import plot
 from sarrus.spatial.arrays import Array
@@ -127,7 +127,7 @@ class Trajectory:
 
     def force(self, constraint: str) -> Array:
         """Of a constraint on the robot, (T, rows)."""
-        rows = rows_of_constraints(self.model)
+        rows = dict(zip(self.constraint_names, self.model.row_spans, strict=True))
         check_name("constraint", constraint, rows)
         return self._recorded("forces")[..., rows[constraint]]
 

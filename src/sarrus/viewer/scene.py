@@ -16,7 +16,10 @@ from sarrus.viewer.shapes import MeshLibrary, add_visual, corners, wxyz
 from sarrus.viewer.skeleton import joint_markers, skeleton, typical_length
 
 _FORCE, _ERROR, _CONTACT = (40, 90, 220), (220, 30, 30), (30, 150, 90)
-LAYERS = ("visuals", "collision", "skeleton", "joints", "frames", "names")
+LAYERS = {  # what can be shown and hidden, with its label
+    "visuals": "shapes", "collision": "collision shapes", "skeleton": "skeleton", "joints": "joints",
+    "frames": "frames", "names": "names",
+}  # fmt: skip
 
 
 class Scene:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.model.bodies import Placement
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Ellipsoid, Mesh, Sphere, Triangles, Visual
 from sarrus.spatial.rotations import quaternion_from_rotation
 
@@ -58,7 +57,7 @@ def wxyz(R: np.ndarray) -> np.ndarray:
 
 def add_visual(scene: Any, name: str, visual: Visual, meshes: MeshLibrary, *, visible: bool = True) -> Any:
     """Add one shape to viser's scene; None if its mesh is not there."""
-    shape, pose = visual.shape, _pose(visual.placement)
+    shape, pose = visual.shape, {"position": visual.placement.p, "wxyz": wxyz(visual.placement.R)}
     color = _color(visual)
     look: dict[str, Any] = {"color": color[:3], "opacity": None if color[3] >= 1.0 else color[3], "visible": visible}
     if isinstance(shape, Box):
@@ -131,20 +130,9 @@ def _color(visual: Visual) -> Color:
     return (*PALETTE[visual.body % len(PALETTE)], 1.0)
 
 
-def _pose(placement: Placement) -> dict[str, Any]:
-    return {"position": placement.p, "wxyz": wxyz(placement.R)}
+def capsule_surface(radius: float, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles of a capsule along z, about the origin."""
+    import trimesh
 
-
-def capsule_surface(radius: float, length: float, around: int = 24, rings: int = 6) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and triangles of a capsule along z: circles of latitude, from the lower pole to the upper."""
-    latitude = np.concatenate([np.linspace(-0.5, 0.0, rings + 1), np.linspace(0.0, 0.5, rings + 1)]) * np.pi
-    shift = np.repeat([-0.5 * length, 0.5 * length], rings + 1)
-    longitude = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
-    x = radius * np.cos(latitude)[:, None] * np.cos(longitude)
-    y = radius * np.cos(latitude)[:, None] * np.sin(longitude)
-    z = np.broadcast_to((radius * np.sin(latitude) + shift)[:, None], x.shape)
-    vertices = np.stack([x, y, z], axis=-1).reshape(-1, 3)
-    lower = around * np.arange(len(latitude) - 1)[:, None]  # the first vertex of a circle
-    here, right = lower + np.arange(around), lower + np.roll(np.arange(around), -1)
-    faces = np.stack([here, right, right + around, here, right + around, here + around], axis=-1).reshape(-1, 3)
-    return vertices, faces
+    mesh = trimesh.creation.capsule(height=length, radius=radius, count=(12, 24))
+    return mesh.vertices - mesh.bounds.mean(axis=0), mesh.faces

@@ -37,20 +37,22 @@ def joint_markers(model: Model) -> tuple[Visual, ...]:
 
 def typical_length(model: Model) -> float:
     """Of a body, in metres: the median of what there is."""
-    lengths = [_longest(_ends(model, i), _center(body)) for i, body in enumerate(model.bodies)]
-    lengths = [x for x in lengths if x > _SMALLEST]
+    points = ([*_ends(model, i), 2.0 * _center(body)] for i, body in enumerate(model.bodies))
+    lengths = [x for x in (np.linalg.norm(ends, axis=-1).max() for ends in points) if x > _SMALLEST]
     return float(np.median(lengths)) if lengths else 0.1
 
 
 def _body(model: Model, i: int, size: float) -> Iterator[Visual]:
     body = model.bodies[i]
-    ends, center, edges = _ends(model, i), _center(body), _edges(body)
+    ends, center = _ends(model, i), _center(body)
+    edges = np.sqrt(12.0 * _principal(body)[0])  # of the box that has the body's inertia
     total = sum(float(np.linalg.norm(end)) for end in ends)
     if not ends and np.linalg.norm(center) > max(0.2 * edges.max(), _SMALLEST):
         ends = [_tip(body, center)]
         total = float(np.linalg.norm(ends[0]))
     elif edges.max() > _SMALLEST and np.linalg.norm(center) < 0.3 * edges.max():
-        yield _inertia_box(i, body, center)
+        a, b, c = (float(x) for x in np.maximum(edges, 0.05 * edges.max()))
+        yield Visual(i, Placement(_principal(body)[1], center), Box((a, b, c)))
     radius = _radius(float(body.inertia.mass), total, size)
     if ends and np.linalg.norm(center) > _SMALLEST and _distance(center, ends) > 2.0 * radius:
         yield _capsule(i, center, 0.6 * radius)
@@ -84,16 +86,6 @@ def _principal(body: Body) -> tuple[Array, Array]:
     return np.maximum(d, 0.0), V * np.sign(np.linalg.det(V))
 
 
-def _edges(body: Body) -> Array:
-    """Of the box that has the body's inertia."""
-    return np.sqrt(12.0 * _principal(body)[0])
-
-
-def _inertia_box(i: int, body: Body, center: Array) -> Visual:
-    a, b, c = (float(x) for x in np.maximum(_edges(body), 0.05 * _edges(body).max()))
-    return Visual(i, Placement(_principal(body)[1], center), Box((a, b, c)))
-
-
 def _tip(body: Body, center: Array) -> Array:
     """As far beyond the centre of mass as a rod of that inertia reaches."""
     direction = center / np.linalg.norm(center)
@@ -106,10 +98,6 @@ def _radius(mass: float, length: float, size: float) -> float:
     """Of a capsule of water."""
     wanted = _SLIM * np.sqrt(mass / (np.pi * _DENSITY * max(length, _SMALLEST)))
     return float(np.clip(wanted, _THIN * size, min(_THICK * max(length, _SMALLEST), 0.5 * size)))
-
-
-def _longest(ends: list[Array], center: Array) -> float:
-    return max([float(np.linalg.norm(x)) for x in [*ends, 2.0 * center]], default=0.0)
 
 
 def _distance(point: Array, ends: list[Array]) -> float:

@@ -20,7 +20,7 @@ from sarrus.spatial.arrays import Array
 from sarrus.viewer.mechanism import CLOSED, Mechanism
 from sarrus.viewer.panels import JointSliders, Playback, facts
 from sarrus.viewer.recording import Recording, recording_of
-from sarrus.viewer.scene import Scene, in_words
+from sarrus.viewer.scene import LAYERS, Scene, in_words
 
 _FRAME = 1.0 / 30.0  # seconds between pictures
 _FOLLOW = 0.2  # seconds between updates of the controls while playing
@@ -160,10 +160,7 @@ class Viewer:
     def _add_layers(self, gui: Any) -> None:
         has = self.scene.layers
         shown = {"visuals": True, "joints": self.scene.hinges_shown}
-        for layer, label in (
-            ("visuals", "shapes"), ("collision", "collision shapes"), ("skeleton", "skeleton"), ("joints", "joints"),
-            ("frames", "frames"), ("names", "names"),
-        ):  # fmt: skip
+        for layer, label in LAYERS.items():
             if has[layer]:
                 box = gui.add_checkbox(label, shown.get(layer, False))
                 box.on_update(lambda event, layer=layer: self.scene.show_layer(layer, event.target.value))

@@ -40,7 +40,7 @@ def slider_crank(joint: str = "revolute") -> Model:
     """An engine: crank, connecting rod and a piston that slides along x; a revolute cut joint (5 rows of rank 2)."""
     sketch = Sketch("slider_crank")
     pin = 0.1 * _in_plane(60.0)
-    wrist = _meet_line(pin, 0.3)
+    wrist = (pin[0] + np.sqrt(0.3**2 - pin[2] ** 2)) * X  # where the rod meets the x axis
     sketch.rod("crank", WORLD_NAME, 0.0 * X, pin)
     sketch.rod("rod", "crank", pin, wrist)
     sketch.box("piston", WORLD_NAME, wrist, (0.06, 0.06, 0.06), 0.4, "prismatic", axis=X)
@@ -154,11 +154,6 @@ def _meet(a: Array, from_a: float, b: Array, from_b: float) -> Array:
     along = (d * d + from_a**2 - from_b**2) / (2.0 * d)
     u = (b - a) / d
     return a + along * u + np.sqrt(from_a**2 - along**2) * np.cross(u, Y) * np.sign(np.cross(u, Y)[2])
-
-
-def _meet_line(a: Array, length: float) -> Array:
-    """The point of the x axis at that distance from a, ahead of it."""
-    return (a[0] + np.sqrt(length**2 - a[2] ** 2)) * X
 
 
 def _denavit_hartenberg(theta: float, length: float, twist: float) -> Array:

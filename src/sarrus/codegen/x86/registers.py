@@ -51,6 +51,8 @@ class Assignment:
         endings = _endings(actions, self._op, self._operands)
         for action, ending in zip(actions, endings, strict=True):
             k = action.value
+            if ending is None:
+                continue
             if type(action) is Compute:
                 code = self._op[k]
                 if _FUSED[code] >= 0:
@@ -175,14 +177,16 @@ class Assignment:
 
 def _endings(actions: Sequence[Action], op: list[int], operands: list[list[int]]) -> list[Any]:
     """Per action: of an operation, the operands that are held for the last time; of a load, whether its value is used
-    once, by an operation; of a store, whether its value is held no longer.
+    once, by an operation; of a store, whether its value is held no longer. None: nobody needs the result.
     """
     found: list[Any] = []
     uses: dict[int, int] = {}  # of each value that is held here, in what follows
     for action in reversed(actions):
         k = action.value
         if type(action) is Compute:
-            uses.pop(k, None)
+            if not uses.pop(k, 0):
+                found.append(None)
+                continue
             dying = []
             for x in operands[k]:
                 if x in uses:
@@ -192,7 +196,8 @@ def _endings(actions: Sequence[Action], op: list[int], operands: list[list[int]]
                     dying.append(x)
             found.append(dying)
         elif type(action) is Load:
-            found.append(uses.pop(k, 0) == 1)
+            count = uses.pop(k, 0)
+            found.append(count == 1 if count else None)
         else:
             found.append(k not in uses)
             if op[k] != _CONST:
