@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sarrus.codegen.emit.artifact import FUNCTION_TABLE_BYTES
 from sarrus.codegen.emit.backend import encoder_fits
 from sarrus.codegen.emit.image import ExecutableMemory
 from sarrus.codegen.emit.memory import address_of, aligned
+from sarrus.codegen.emit.words import HEADER_BYTES
 from sarrus.codegen.passes.allocate import allocate
 from sarrus.codegen.passes.plan import plan
 from sarrus.codegen.passes.steps import Chunk
@@ -107,7 +107,7 @@ def run_chunks(tape: Tape, x: np.ndarray, bits: int, count: int, chunk_size: int
         lanes[:] = 7.25
         lanes[: x.shape[1]] = block.T
         for function in functions:
-            function(address_of(workspace), address_of(constants) + FUNCTION_TABLE_BYTES)
+            function(address_of(workspace), address_of(constants) + HEADER_BYTES)
         first = planned.output_slot[0]
         rows.append(lanes[first : first + tape.outputs[0].size].T.copy())
     return np.concatenate(rows)
@@ -115,10 +115,10 @@ def run_chunks(tape: Tape, x: np.ndarray, bits: int, count: int, chunk_size: int
 
 def constants_of(values: np.ndarray, bits: int, count: int) -> np.ndarray:
     """Memory as chunks expect it: patterns, then each constant in every lane."""
-    memory = aligned(FUNCTION_TABLE_BYTES + len(values) * bits * count // 8)
+    memory = aligned(HEADER_BYTES + len(values) * bits * count // 8)
     before = patterns(bits)
-    memory[FUNCTION_TABLE_BYTES - len(before) : FUNCTION_TABLE_BYTES] = np.frombuffer(before, np.uint8)
-    memory[FUNCTION_TABLE_BYTES:].view(dtype_of(bits))[:] = np.repeat(values, count)
+    memory[HEADER_BYTES - len(before) : HEADER_BYTES] = np.frombuffer(before, np.uint8)
+    memory[HEADER_BYTES:].view(dtype_of(bits))[:] = np.repeat(values, count)
     return memory
 
 

@@ -73,6 +73,60 @@ def test_steps_are_those_of_a_run_to_the_last_bit(integrator, controller, batch)
     assert np.all(state.status == sarrus.Status.OK)
 
 
+@pytest.mark.parametrize("batch", [None, 1, 5])
+def test_forces_on_bodies_act_in_steps_runs_and_rollouts(batch):
+    """On an arm whose motors can do nothing: effort limits do not cut what acts from outside."""
+    builder = sarrus.ModelBuilder("arm")
+    for name, parent in (("upper", "world"), ("lower", "upper")):
+        builder.add_body(name, parent, joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0.2, 0.0, 0.0),
+                         inertia=0.1 * np.eye(3), effort_limit=0.0)  # fmt: skip
+    model = builder.build()
+    rng = np.random.default_rng(0)
+    lead = () if batch is None else (batch,)
+    pushes = rng.normal(size=(*lead, STEPS, 2, 6))
+    simulation = sarrus.Simulation(model)
+    q, v = rng.normal(size=(*lead, 2)), rng.normal(size=(*lead, 2))
+    run = simulation.rollout(q, v, external_forces=pushes)
+    state = simulation.start(q, v)
+    for k in range(STEPS):
+        push = pushes[k] if batch is None else np.ascontiguousarray(pushes[:, k])
+        wanted = sarrus.aba(model, state.q, state.v, np.zeros(model.nv), external_forces=push)
+        state = simulation.step(state, external_forces=push)
+        np.testing.assert_allclose(state.qdd, wanted, rtol=1e-10)
+    np.testing.assert_array_equal(state.q, run.q[..., -1, :])
+    with pytest.raises(StateError, match=r"external_forces: expected shape \(2, 6\)"):
+        simulation.step(state, external_forces=np.zeros(6))
+    with pytest.raises(StateError, match="must be finite"):
+        simulation.step(state, external_forces=np.full((*lead, 2, 6), np.nan))
+
+
+def test_results_of_a_batch_do_not_share_memory_with_those_that_are_kept():
+    simulation = sarrus.Simulation(MODEL)
+    q, v = (np.tile(x, (64, 1)) for x in on_the_loop(MODEL))
+    states = [simulation.step(simulation.start(q, v))]
+    for _ in range(12):
+        states.append(simulation.step(states[-1]))
+    kept = [state.q.copy() for state in states]
+    seen = states[3].v[5]  # a view
+    number = float(seen[0])
+    del states[3:6]
+    last = states[-1]
+    for _ in range(12):
+        last = simulation.step(last)
+    assert seen[0] == number
+    for state, wanted in zip(states, [*kept[:3], *kept[6:]], strict=True):
+        np.testing.assert_array_equal(state.q, wanted)
+
+
+def test_a_long_series_of_steps_stays_on_the_loop():
+    simulation = sarrus.Simulation(MODEL)
+    state = simulation.start(*on_the_loop(MODEL))
+    for _ in range(20_000):
+        state = simulation.step(state)
+    assert state.status == sarrus.Status.OK
+    assert np.abs(sarrus.closure(MODEL, state.q).position).max() < 1e-9
+
+
 def test_a_start_is_on_the_constraints():
     simulation = sarrus.Simulation(MODEL)
     np.testing.assert_array_equal(simulation.start().q, sarrus.neutral(MODEL))

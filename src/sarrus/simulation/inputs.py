@@ -38,8 +38,10 @@ class Actions(NamedTuple):
     functions: dict[str, PythonController]  # asked at every step for tau or controls
 
 
-def as_actions(model: Model, controller: Any, tau: Any, controls: Any, batch: int, steps: int) -> Actions:
-    """Joint forces, controls and a controller, checked and sorted."""
+def as_actions(
+    model: Model, controller: Any, tau: Any, controls: Any, external_forces: Any, batch: int, steps: int
+) -> Actions:
+    """Joint forces, controls, forces on bodies and a controller, checked and sorted."""
     compiled: list[AbstractController] = []
     functions: dict[str, PythonController] = {}
     if isinstance(controller, AbstractController):
@@ -57,7 +59,19 @@ def as_actions(model: Model, controller: Any, tau: Any, controls: Any, batch: in
     for one in compiled:
         arrays |= one.inputs(model)
     inputs = {name: as_step_input(name, x, size, batch, steps) for name, (size, x) in arrays.items()}
+    if external_forces is not None:
+        inputs["external_forces"] = _forces_on_bodies(model, external_forces, batch, steps)
     return Actions(tuple(compiled), inputs, functions)
+
+
+def _forces_on_bodies(model: Model, given: Any, batch: int, steps: int) -> Array:
+    """(B, T, 6 nb) of (nb, 6), (T, nb, 6) or (B, T, nb, 6)."""
+    nb = model.nb
+    expected = f"external_forces: expected shape ({nb}, 6), ({steps}, {nb}, 6) or ({batch}, {steps}, {nb}, 6)"
+    array = as_numbers(expected, given)
+    if array.ndim not in (2, 3, 4) or array.shape[-2:] != (nb, 6):
+        raise StateError(f"{expected}, got {array.shape}")
+    return as_step_input("external_forces", array.reshape(*array.shape[:-2], 6 * nb), 6 * nb, batch, steps)
 
 
 def check_function(argument: str, given: Any) -> PythonController:
@@ -93,4 +107,5 @@ def steps_in(name: str, value: Any) -> int:
     if not isinstance(value, np.ndarray | list | tuple):
         return 0
     shape = as_numbers(f"{name}: expected an array", value).shape
+    shape = shape[:-1] if name == "external_forces" else shape  # whose elements are rows
     return shape[-2] if len(shape) >= 2 else 0

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
 from sarrus.simulation.step import StepSettings
-from sarrus.simulation.step_kernels import Carry, StepKernels
+from sarrus.simulation.step_call import StepCall, StepResult
+from sarrus.simulation.step_kernels import StepKernels
 from sarrus.simulation.steppers import (
     AbstractStepper,
     AdaptiveStepper,
@@ -40,21 +41,6 @@ from sarrus.status import Status
 # notices it. Within a step loops are not quite closed, and rows that are redundant where they are (Bennett's linkage)
 # are then independent by very little: taken at their word they would lock the mechanism.
 _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
-
-
-class StepResult(NamedTuple):
-    """The state after a step, from which `Simulation.step` goes on, and the dynamics at the beginning of the step."""
-
-    time: float
-    q: Array  # (nq,) or (B, nq)
-    v: Array
-    status: Array  # `sarrus.Status`, the worst of this step and of a projection after it
-    tau: Array
-    qdd: Array
-    forces: Array
-    residual: Array
-    iterations: Array
-    carried: Carry  # what the next step begins with: constraint forces, which states have diverged
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,20 +106,22 @@ class Simulation:
         steps: int | None = None,
         tau: Any = None,
         controls: Any = None,
+        external_forces: Any = None,
         progress: Progress | None = None,
         save: str | PathLike[str] | None = None,
         resume: bool = False,
     ) -> Trajectory:
         """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
 
-        q0, v0    where it starts; default: the model's home (or neutral) configuration, at rest
-        duration  seconds; or `steps`
-        tau       joint forces, (nv,), (T, nv) for every step or (B, T, nv); added to the controller's
-        controls  of the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
-                  `sarrus.controller`; None: actuators do nothing
-        progress  called now and then with (steps done, steps in all)
-        save      a file (.npz, .parquet), or a directory to which a long simulation is streamed, memory bounded
-        resume    go on with what is in that directory
+        q0, v0           where it starts; default: the model's home (or neutral) configuration, at rest
+        duration         seconds; or `steps`
+        tau              joint forces, (nv,), (T, nv) for every step or (B, T, nv); added to the controller's
+        controls         of the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
+                         `sarrus.controller`; None: actuators do nothing
+        external_forces  on bodies, in their frames: (nb, 6), (T, nb, 6) or (B, T, nb, 6); effort limits do not cut them
+        progress         called now and then with (steps done, steps in all)
+        save             a file (.npz, .parquet), or a directory to which a long simulation is streamed, memory bounded
+        resume           go on with what is in that directory
 
         Ctrl-C ends it early: the trajectory has what was computed (`settings["interrupted"]`). A state that diverges
         keeps its last finite values and does not disturb the others of a batch: see `status`.
@@ -145,7 +133,7 @@ class Simulation:
             steps = round(count)
         steps = whole_number("steps", steps, least=0)
         q, v, single = self._initial_state(q0, v0)
-        stepper = self._stepper(tau, controls, len(q), steps, single)
+        stepper = self._stepper(tau, controls, external_forces, len(q), steps, single)
         settings: dict[str, Any] = {
             "dt": float(self.dt), "integrator": self.integrator, "method": self._method,
             "record_every": self.record_every, "project_every": self._project_every,
@@ -159,7 +147,8 @@ class Simulation:
     def rollout(self, q0: Any, v0: Any = None, tau: Any = None, *, steps: int | None = None, **more: Any) -> Trajectory:
         """`run`, with its arguments, for as many steps as `tau` or `controls` have if `steps` does not say."""
         if steps is None:
-            steps = max(steps_in("tau", tau), steps_in("controls", more.get("controls")))
+            given = {"tau": tau} | {name: more.get(name) for name in ("controls", "external_forces")}
+            steps = max(steps_in(name, x) for name, x in given.items())
             if not steps:
                 raise StateError("rollout: give `steps`, or tau or controls of shape (T, n) or (B, T, n)")
         return self.run(q0, v0, steps=steps, tau=tau, **more)
@@ -169,30 +158,62 @@ class Simulation:
         q, v, single = self._initial_state(q0, v0)
         return State(0.0, q[0], v[0]) if single else State(0.0, q, v)
 
-    def step(self, state: State | StepResult, *, tau: Any = None, controls: Any = None) -> StepResult:
+    def step(
+        self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
+    ) -> StepResult:
         """One step from a state: that of `start`, the `final` one of a trajectory, or what a step returned.
 
-        tau, controls  (n,), or (B, n) for a batch
+        tau, controls    (n,), or (B, n) for a batch
+        external_forces  on bodies, in their frames, (nb, 6) or (B, nb, 6)
 
-        Steps that go on from each other's results are those of `run` with the same inputs, to the last bit.
+        Steps that go on from each other's results are those of `run` with the same inputs, to the last bit. From what
+        a step returned, the next one costs a few microseconds more than its kernel.
         """
+        kind = tau is None, controls is None, external_forces is None
+        ready = self._step_calls.get(kind)
+        if ready is not None and type(state) is StepResult:
+            found = ready(state, (tau, controls, external_forces))
+            if found is not None:
+                return found
+        return self._careful_step(state, tau, controls, external_forces, kind)
+
+    def _careful_step(
+        self, state: State | StepResult, tau: Any, controls: Any, external_forces: Any, kind: tuple[bool, ...]
+    ) -> StepResult:
+        """A step from any state with any inputs: they are changed where they must be, or explained."""
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
-        batch, first = len(q), round(state.time / self.dt)
+        batch = len(q)
+        first = state.count if isinstance(state, StepResult) else round(state.time / self.dt)
         tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
-        stepper = self._stepper(tau, controls, batch, first + 1, single, one_step=True)
+        external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
+        stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
+        if type(stepper) is PythonStepper and not stepper.functions and kind not in self._step_calls:
+            call = StepCall(stepper.kernels, self.dt)
+            if call.fits:
+                self._step_calls[kind] = call
         carry = stepper.begin(q, v, first)
         if isinstance(state, StepResult):
-            carry |= {name: x.copy() for name, x in state.carried.items() if name not in ("q", "v")}
+            before = {"alive": state.alive, "forces0": state.forces} | state.carried
+            carry |= {
+                name: np.array(x, float).reshape(carry[name].shape) for name, x in before.items() if name in carry
+            }
         threads = stepper.kernels.step.threads_for(batch, self.threads)
         rows, done = stepper.advance(carry, StepRange(batch, first, first + 1, first + 2, 1, tuple(FIELDS), threads))
         if done == first:
             raise KeyboardInterrupt
         worst = carry["worst_status"]  # of what came after the row: a projection, or all of an adaptive step
         found: dict[str, Any] = {name: x[0, 0] if single else x[:, 0] for name, x in rows.items()}
-        found |= {name: carry[name].reshape(found[name].shape) for name in ("q", "v")}
-        found["status"] = np.maximum(found["status"], worst.reshape(np.shape(found["status"]))).astype(int)
-        carried = carry | {"worst_status": np.zeros_like(worst)}
-        return StepResult(**found, time=(first + 1) * self.dt, carried=carried)
+        found |= {name: carry[name].reshape(np.shape(found[name])) for name in ("q", "v")}
+        status = np.maximum(found["status"], worst.reshape(np.shape(found["status"])))
+        found |= {"status": int(status), "iterations": int(found["iterations"])} if single else {
+            "status": status.astype(np.int32), "iterations": found["iterations"].astype(np.int32)
+        }  # fmt: skip
+        shape = () if single else (batch,)
+        found |= {"alive": carry["alive"].reshape(shape), "worst_status": np.array(status, float)}
+        arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else x for name, x in found.items()}
+        carried = {name: x.copy() for name, x in carry.items() if name not in StepResult._fields}
+        count, time = first + 1, (first + 1) * self.dt
+        return StepResult(**arrays, step=np.full(shape, float(count)), count=count, time=time, carried=carried)
 
     # --- how it is done ---------------------------------------------------------------------------------------
 
@@ -220,8 +241,13 @@ class Simulation:
         return StepSettings(self._method, options, self.integrator, float(self.dt), parameters, (), accuracy)
 
     @cached_property
-    def _kernels(self) -> dict[tuple[bool, tuple[AbstractController, ...]], StepKernels]:
-        """Compiled steps, by whether they take tau and by the controllers that are compiled in."""
+    def _kernels(self) -> dict[tuple[tuple[str, ...], tuple[AbstractController, ...]], StepKernels]:
+        """Compiled steps, by what they take beside the state and by the controllers that are compiled in."""
+        return {}
+
+    @cached_property
+    def _step_calls(self) -> dict[tuple[bool, ...], StepCall]:
+        """Steps that are ready, by which of tau, controls and external forces are not given."""
         return {}
 
     def _initial_state(self, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
@@ -230,17 +256,24 @@ class Simulation:
         return q, v, single
 
     def _stepper(
-        self, tau: Any, controls: Any, batch: int, steps: int, single: bool, one_step: bool = False
+        self,
+        tau: Any,
+        controls: Any,
+        external_forces: Any,
+        batch: int,
+        steps: int,
+        single: bool,
+        one_step: bool = False,
     ) -> AbstractStepper:
         """The way through time that fits the integrator and what acts; for one step a program is not worth it."""
-        actions = as_actions(self.stepped_model, self.controller, tau, controls, batch, steps)
+        actions = as_actions(self.stepped_model, self.controller, tau, controls, external_forces, batch, steps)
         is_adaptive = self.integrator == "adaptive"
         if is_adaptive and actions.functions:
             raise UnsupportedError(
                 "the adaptive integrator chooses its times in native code: it takes compiled controllers (sarrus.pd, "
                 "sarrus.controller), tau or controls, not a Python function"
             )
-        key = "tau" in actions.inputs, actions.controllers
+        key = tuple(name for name in ("tau", "external_forces") if name in actions.inputs), actions.controllers
         if key not in self._kernels:
             settings = replace(self._step_settings, controllers=actions.controllers)
             self._kernels[key] = StepKernels(self.stepped_model, settings, key[0], self._project_every)

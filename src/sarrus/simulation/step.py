@@ -76,17 +76,20 @@ def step(model: Model, settings: StepSettings, **inputs: Array) -> StepOutputs:
 def step_algorithm(
     model: Model,
     settings: StepSettings,
-    with_tau: bool,
+    takes: tuple[str, ...],
     function: Callable[..., Any] = step,
     scalars: tuple[str, ...] = (),
 ) -> registry.Algorithm:
-    """A step function as an entry like those of the registry, which `compile` takes; `scalars`: more of its inputs."""
+    """A step function as an entry like those of the registry, which `compile` takes.
+
+    takes    of tau and external_forces, those that are inputs
+    scalars  more of them
+    """
     shapes: dict[str, tuple[int, ...] | None] = {"q": None, "v": None, "alive": (), "worst_status": ()}
     shapes |= dict.fromkeys(scalars, ())
     if any(controller.uses_time for controller in settings.controllers):
         shapes["step"] = ()
-    if with_tau:
-        shapes["tau"] = None
+    shapes |= dict.fromkeys(takes)
     if warm_starts(settings.method) and model.n_rows:
         shapes["forces0"] = None
     for controller in settings.controllers:
@@ -114,9 +117,10 @@ def acceleration_of(
         for controller in settings.controllers:
             tau = tau + controller.torque(model, q, v, time(c), inputs)
         tau = within_effort(model, parameters, tau)
+        more = {"external_forces": inputs["external_forces"]} if "external_forces" in inputs else {}
         warm = {"forces0": forces} if forces is not None and warm_starts(entry.name) else {}
         result = entry.text(
-            model, q=q, v=v, tau=tau + joint_forces(model, parameters, q, v), **warm, **dict(settings.options)
+            model, q=q, v=v, tau=tau + joint_forces(model, parameters, q, v), **warm, **more, **dict(settings.options)
         )
         if entry.outputs is not None:  # a tree's: accelerations only
             return Dynamics(result, np.zeros(0), np.zeros(0), 0.0, 0.0, tau)

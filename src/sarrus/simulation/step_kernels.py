@@ -24,20 +24,21 @@ _CARRIED["forces"] = "forces0"
 class StepKernels:
     """A compiled step with its projection. With the adaptive integrator, `stepped` is an attempt at a step."""
 
-    def __init__(self, model: Model, settings: StepSettings, with_tau: bool, project_every: int | None) -> None:
+    def __init__(self, model: Model, settings: StepSettings, takes: tuple[str, ...], project_every: int | None) -> None:
         explicit_model, explicit, attempted = model, settings, None
         if settings.integrator == "implicit":
             explicit_model, explicit = implicit_step(model, settings)
         elif settings.integrator == "adaptive":  # a plain step evaluates the dynamics at recorded states
             explicit = replace(settings, integrator="semi_implicit_euler", accuracy=0.0)
-            attempted = compile(model, step_algorithm(model, settings, with_tau, attempt, SCALARS), settings=settings)
-        algorithm = step_algorithm(explicit_model, explicit, with_tau)
+            attempted = compile(model, step_algorithm(model, settings, takes, attempt, SCALARS), settings=settings)
+        algorithm = step_algorithm(explicit_model, explicit, takes)
         self.step: Kernel = compile(explicit_model, algorithm, settings=explicit)
         self.stepped: Kernel = attempted or self.step
         self.projection: Kernel | None = compile(model, PROJECTION) if project_every else None
         self.project_every = project_every or 0
         self.dt = settings.dt
         self.inputs = self.step.input_names
+        self.input_shapes = {port.name: port.shape for port in self.step.tape.inputs}
         self.shapes = {port.name: port.shape for port in self.step.tape.outputs}
         inputs, outputs = self.stepped.input_names, self.stepped.output_names
         self.carried = {output: name for output, name in _CARRIED.items() if output in outputs and name in inputs}

@@ -106,8 +106,8 @@ class AbstractStepper(ABC):
         """One step from Python, of one state or of a batch; `carry` stays as it is."""
         arrays, is_single = carry.copy(), carry["q"].ndim == 1
         for name, x in self.inputs.items():
-            values = input_at(x, step)
-            arrays[name] = values[0] if is_single else np.ascontiguousarray(values)
+            values = np.ascontiguousarray(input_at(x, step)).reshape(-1, *self.kernels.input_shapes[name])
+            arrays[name] = values[0] if is_single else values
         for name, function in self.functions.items():
             arrays[name] = arrays[name] + self._answer(name, function, step, carry, arrays[name].shape)
         return self.kernels.step(*[arrays[name] for name in self.kernels.inputs])
@@ -261,7 +261,8 @@ class AdaptiveStepper(AbstractStepper):
         steps = np.minimum((span.first_row + np.arange(count)) * span.every, max(0, span.steps - 1))
         arrays = self.kernels.begin(rows["q"].reshape(batch * count, -1), rows["v"].reshape(batch * count, -1))
         arrays["step"] = np.tile(steps.astype(float), batch)
-        arrays |= {name: x[:, steps].reshape(batch * count, -1) for name, x in self.inputs.items()}
+        shapes = self.kernels.input_shapes
+        arrays |= {name: x[:, steps].reshape(batch * count, *shapes[name]) for name, x in self.inputs.items()}
         found = self.kernels.step(*(arrays[name] for name in self.kernels.inputs))
         for name in names:
             rows[name][...] = getattr(found, name).reshape(rows[name].shape)

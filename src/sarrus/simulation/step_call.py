@@ -1,0 +1,109 @@
+"""One step from Python, again and again: the step's kernel called on what the step before returned, and little else."""
+
+from __future__ import annotations
+
+import sys
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.codegen.runtime.call_arrays import plain_batch
+from sarrus.codegen.runtime.kernel import Kernel
+from sarrus.simulation.step_kernels import StepKernels
+from sarrus.spatial.arrays import Array
+
+_POOL = 4  # sets of arrays that are kept for the results of a batch
+
+
+class StepResult(NamedTuple):
+    """The state after a step, from which `Simulation.step` goes on, and the dynamics at the beginning of the step."""
+
+    q: Array  # (nq,) or (B, nq)
+    v: Array
+    alive: Array  # 1; 0 once diverged
+    worst_status: Array  # the same as `status`, as the kernel has it
+    step: Array  # steps so far, as the kernel counts them
+    qdd: Array
+    forces: Array
+    residual: Array
+    iterations: Any
+    status: Any  # `sarrus.Status`, the worst of this step and of a projection after it
+    tau: Array
+    count: int  # steps so far
+    time: float
+    carried: dict[str, Array]  # what an adaptive step hands on beside it
+
+
+_OUTPUTS = StepResult._fields[:-3]  # those of the kernel
+_GIVEN = ("tau", "controls", "external_forces")
+
+
+class StepCall:
+    """Steps of one kind: with or without tau, controls and external forces, of single states or batches."""
+
+    def __init__(self, kernels: StepKernels, dt: float) -> None:
+        self._kernel, self._dt = kernels.step, dt
+        self._projection, self._every = kernels.projection, kernels.project_every
+        # What the kernel takes, of a state, zeros, and what is given beside it.
+        known = {name: n for n, name in enumerate((*StepResult._fields, "zero", *_GIVEN))}
+        places = {"forces0": known["forces"], "worst_status": known["zero"]}
+        self._pick = itemgetter(*(places.get(name, known.get(name, 0)) for name in self._kernel.input_names))
+        takes, gives = set(self._kernel.input_names), self._kernel.output_names
+        self.fits = takes <= known.keys() | places.keys() and gives == _OUTPUTS
+        self._zero = np.zeros(())
+        self._pool: list[list[Array]] = []
+
+    def __call__(self, state: StepResult, given: tuple[Any, ...]) -> StepResult | None:
+        """The next state; None if something about the arrays needs to be changed or explained."""
+        single = state.q.ndim == 1
+        zero = self._zero if single else np.zeros(len(state.q))
+        arrays = self._pick((*state, zero, *given))
+        found: Any = self._kernel.native.call_checked(*arrays) if single else self._batch(arrays)
+        if found is None:
+            return None
+        count = state.count
+        if self._projection is not None and count % self._every == self._every - 1:
+            found = self._projected(self._projection, found, single)
+        return tuple.__new__(StepResult, (*found, count + 1, (count + 1) * self._dt, {}))
+
+    def _batch(self, arrays: tuple[Any, ...]) -> list[Array] | None:
+        kernel = self._kernel
+        held: list[Any] = []
+        batch = plain_batch(arrays, kernel.shapes, kernel.dtype, held)
+        if not batch:
+            return None
+        outputs = self._memory(batch)
+        threads = kernel.threads_for(batch, None)
+        if not kernel.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=False, validate=True):
+            return None
+        return self._whole(outputs)
+
+    def _whole(self, outputs: list[Array]) -> list[Array]:
+        """Statuses and counts as integers."""
+        found = list(outputs)
+        for name in ("iterations", "status"):
+            place = _OUTPUTS.index(name)
+            found[place] = outputs[place].astype(np.int32)
+        return found
+
+    def _memory(self, batch: int) -> list[Array]:
+        """Arrays for the results: those of earlier ones that nobody holds any more, or new ones."""
+        for arrays in self._pool:
+            if len(arrays[0]) == batch and all(sys.getrefcount(array) <= 3 for array in arrays):
+                return arrays
+        made = [np.empty((batch, *port.shape)) for port in self._kernel.tape.outputs]
+        self._pool = [*self._pool, made][-_POOL:]
+        return made
+
+    @staticmethod
+    def _projected(projection: Kernel, found: Any, single: bool) -> list[Any]:
+        """The results with the state projected onto the constraints, and the worse of both statuses."""
+        places = [_OUTPUTS.index(name) for name in projection.output_names]
+        arrays = [found[_OUTPUTS.index(name)] for name in projection.input_names]
+        out = list(found)
+        for place, x in zip(places, projection(*arrays), strict=True):
+            out[place] = x
+        worst = out[_OUTPUTS.index("worst_status")]
+        out[_OUTPUTS.index("status")] = int(worst) if single else worst.astype(np.int32)
+        return out
