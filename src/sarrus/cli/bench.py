@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 import sarrus
-from sarrus.cli.arguments import AllowOutside, AsJson, FloatingBase, FrameName, Method, Robot, robot_for
+from sarrus.cli import arguments
 from sarrus.cli.console import table
 from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peer
 from sarrus.codegen.runtime.compile import compile as compile_kernel
@@ -35,14 +35,14 @@ Case = Callable[[], object]
 
 
 def bench(
-    robot: Robot,
-    method: Method = "aba",
+    robot: arguments.Robot,
+    method: arguments.Method = "aba",
     batch: Annotated[int, typer.Option(help="States per batch.", min=1)] = 4096,
     rounds: Annotated[int, typer.Option(help="Rounds of interleaved timing.", min=1)] = 9,
-    frame: FrameName = None,
-    floating_base: FloatingBase = None,
-    allow_outside: AllowOutside = False,
-    as_json: AsJson = False,
+    frame: arguments.FrameName = None,
+    floating_base: arguments.FloatingBase = None,
+    allow_outside: arguments.AllowOutside = False,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Microseconds per state: single calls and batches, one and all threads, float32, and peers where they are
     installed.
@@ -55,7 +55,7 @@ def bench(
     Every contestant is validated first; all are timed in one run, interleaved, and ratios are medians within rounds.
     """
     console = Console()
-    model = robot_for(robot, floating_base, method, allow_outside)
+    model = arguments.robot_for(robot, floating_base, method, allow_outside)
     with Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("compiling", total=rounds + 3)
         report = measure(

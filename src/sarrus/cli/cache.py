@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from sarrus.cli.arguments import AsJson
+from sarrus.cli import arguments
 from sarrus.codegen.runtime.cache import cache_clear, cache_info
 
 cache = typer.Typer(
@@ -15,7 +15,7 @@ cache = typer.Typer(
 
 
 @cache.command()
-def info(as_json: AsJson = False) -> None:
+def info(as_json: arguments.AsJson = False) -> None:
     """Where compiled kernels are kept, how many there are and how large they may grow."""
     found = cache_info()
     if as_json:

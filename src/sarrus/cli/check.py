@@ -8,28 +8,19 @@ import typer
 from rich.console import Console
 
 import sarrus
-from sarrus.cli.arguments import (
-    AllowOutside,
-    AsJson,
-    Configuration,
-    Extended,
-    FloatingBase,
-    Robot,
-    configuration,
-    robot_from,
-)
+from sarrus.cli import arguments
 from sarrus.cli.console import print_plain, spinner, table
 
 AT_FAULT = 1  # exit code: loops that do not close, or constraints that contradict each other
 
 
 def check(
-    robot: Robot,
-    q: Configuration = None,
-    extended: Extended = None,
-    floating_base: FloatingBase = None,
-    allow_outside: AllowOutside = False,
-    as_json: AsJson = False,
+    robot: arguments.Robot,
+    q: arguments.Configuration = None,
+    extended: arguments.Extended = None,
+    floating_base: arguments.FloatingBase = None,
+    allow_outside: arguments.AllowOutside = False,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Closure error, rank, redundant and conflicting constraints by name, mobility, conditioning, suggested mu.
 
@@ -42,8 +33,8 @@ def check(
     is none, or constraints contradict each other. Redundant rows are no fault.
     """
     with spinner("loading and checking", as_json):
-        model = robot_from(robot, floating_base, extended, allow_outside)
-        found = sarrus.diagnose(model, None if q is None else configuration(model, q))
+        model = arguments.robot_from(robot, floating_base, extended, allow_outside)
+        found = sarrus.diagnose(model, None if q is None else arguments.configuration(model, q))
     if as_json:
         typer.echo(json.dumps(found.as_dict(), indent=2))
     else:

@@ -8,18 +8,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sarrus.cli.arguments import AllowOutside, FloatingBase, FrameName, Method, Robot, robot_for
+from sarrus.cli import arguments
 from sarrus.codegen.tape.c_export import identifier, write_c
 from sarrus.codegen.tape.trace import trace
 
 
 def codegen(
-    robot: Robot,
-    method: Method = "aba",
+    robot: arguments.Robot,
+    method: arguments.Method = "aba",
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write into.")] = Path(),
-    floating_base: FloatingBase = None,
-    allow_outside: AllowOutside = False,
-    frame: FrameName = None,
+    floating_base: arguments.FloatingBase = None,
+    allow_outside: arguments.AllowOutside = False,
+    frame: arguments.FrameName = None,
     single_precision: Annotated[bool, typer.Option("--float32", help="float instead of double.")] = False,
 ) -> None:
     """Write one dependency-free C99 file and its header: the algorithm, unrolled for this robot.
@@ -30,7 +30,7 @@ def codegen(
 
     Compile it with any C compiler and link with -lm; the header documents the function.
     """
-    model = robot_for(robot, floating_base, method, allow_outside)
+    model = arguments.robot_for(robot, floating_base, method, allow_outside)
     options: dict[str, Any] = {} if frame is None else {"frame": frame}
     tape = trace(model, method, **options)
     name = identifier(f"{model.name}_{method}")

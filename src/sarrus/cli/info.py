@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from sarrus.cli.arguments import AllowOutside, AsJson, FloatingBase, Robot, robot_from
+from sarrus.cli import arguments
 from sarrus.cli.console import print_plain, spinner, table
 from sarrus.errors import IllPosedError, UnsupportedError
 from sarrus.model.actuators import Actuator
@@ -22,10 +22,10 @@ _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 
 
 def info(
-    robot: Robot,
-    floating_base: FloatingBase = None,
-    allow_outside: AllowOutside = False,
-    as_json: AsJson = False,
+    robot: arguments.Robot,
+    floating_base: arguments.FloatingBase = None,
+    allow_outside: arguments.AllowOutside = False,
+    as_json: arguments.AsJson = False,
 ) -> None:
     """Bodies, joints, mass, loops, couplings and actuators of a robot, what the import dropped, and operation counts.
 
@@ -34,7 +34,7 @@ def info(
     """
     console = Console()
     with spinner("loading", as_json) as say:
-        model = robot_from(robot, floating_base, allow_outside=allow_outside)
+        model = arguments.robot_from(robot, floating_base, allow_outside=allow_outside)
         counts, refused = {}, {}
         for name, algorithm in catalog().items():
             if "frame" in algorithm.options:

@@ -17,10 +17,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 import sarrus
-from sarrus.cli.arguments import AllowOutside, AsJson, Extended, FloatingBase, Robot, configuration, robot_from
+from sarrus.cli import arguments
 from sarrus.cli.console import print_plain
-from sarrus.cli.controller_argument import HELP as CONTROLLER_HELP
-from sarrus.cli.controller_argument import controller_from
 from sarrus.cli.simulation_report import report, show
 from sarrus.cli.view import show_until_closed
 from sarrus.errors import MissingDependencyError, StateError
@@ -38,7 +36,7 @@ _BATCH_RECORDS = 100  # states of each robot of a batch that are kept, unless --
 
 
 def simulate(
-    robot: Robot,
+    robot: arguments.Robot,
     duration: Annotated[float, typer.Option("--duration", "-d", help="Seconds.")] = 5.0,
     dt: Annotated[float, typer.Option(help="Seconds per step.")] = 1e-3,
     integrator: Annotated[
@@ -48,7 +46,7 @@ def simulate(
         str | None,
         typer.Option("--method", "-m", help="Of forward dynamics, e.g. lcaba. Default: what fits the robot."),
     ] = None,
-    controller: Annotated[str, typer.Option("--controller", "-c", help=CONTROLLER_HELP)] = "none",
+    controller: arguments.Controller = "none",
     kp: Annotated[float | None, typer.Option(help="Of the PD controller. Default: 100, less for light joints.")] = None,
     kd: Annotated[float | None, typer.Option(help="Of the PD controller. Default: 10, less for light joints.")] = None,
     batch: Annotated[int | None, typer.Option(min=1, help="So many robots, from random states, in one go.")] = None,
@@ -76,10 +74,10 @@ def simulate(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the directory of --save.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw it: FILE.png, .pdf or .svg (needs matplotlib).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser (needs viser).")] = False,
-    extended: Extended = None,
-    floating_base: FloatingBase = None,
-    allow_outside: AllowOutside = False,
-    as_json: AsJson = False,
+    extended: arguments.Extended = None,
+    floating_base: arguments.FloatingBase = None,
+    allow_outside: arguments.AllowOutside = False,
+    as_json: arguments.AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Let a robot move: from a state on, with or without a controller, alone or in a batch.
@@ -108,10 +106,10 @@ def simulate(
     try:
         with bar:
             task = bar.add_task("loading", total=None)
-            loaded = robot_from(robot, floating_base, extended, allow_outside)
+            loaded = arguments.robot_from(robot, floating_base, extended, allow_outside)
             q0, v0 = initial_state(loaded, q or ("home" if batch is None else "random"), batch, seed)
             model = sarrus.embed(loaded) if embed else loaded
-            chosen = controller_from(controller, model, q0, kp, kd, dt)
+            chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
             simulation = sarrus.Simulation(
                 model, dt, integrator, method, controller=chosen, stabilization=stabilization,
                 project_every="auto" if project_every is None else project_every or None,
@@ -184,7 +182,7 @@ def initial_state(model: Model, wanted: str, batch: int | None, seed: int) -> tu
         if model.spanning.active_constraints:
             q = np.array(sarrus.diagnose(model, q).q)  # the nearest one with its loops closed
     else:
-        q = configuration(model, wanted)
+        q = arguments.configuration(model, wanted)
     if batch is None:
         return q, np.zeros(model.nv)
     q, v = np.tile(q, (batch, 1)), np.random.default_rng(seed).normal(size=(batch, model.nv))

@@ -9,21 +9,21 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from sarrus.cli.arguments import AllowOutside, Configuration, Extended, FloatingBase, Robot, configuration, robot_from
+from sarrus.cli import arguments
 from sarrus.cli.console import print_plain, spinner
 from sarrus.viewer import Viewer
 
 
 def view(
-    robot: Robot,
+    robot: arguments.Robot,
     trajectory: Annotated[
         Path | None,
         typer.Option("--trajectory", "-t", help="Play this: a file saved by `sarrus simulate` or `Trajectory.save`."),
     ] = None,
-    q: Configuration = None,
-    extended: Extended = None,
-    floating_base: FloatingBase = None,
-    allow_outside: AllowOutside = False,
+    q: arguments.Configuration = None,
+    extended: arguments.Extended = None,
+    floating_base: arguments.FloatingBase = None,
+    allow_outside: arguments.AllowOutside = False,
     port: Annotated[int, typer.Option(help="Of the web page; the next free one if it is taken.")] = 8080,
     host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines look.")] = "127.0.0.1",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser on the page.")] = True,
@@ -41,8 +41,8 @@ def view(
     """
     console = Console()
     with spinner("loading and compiling"):
-        model = robot_from(robot, floating_base, extended, allow_outside)
-        wanted = None if q is None else configuration(model, q)
+        model = arguments.robot_from(robot, floating_base, extended, allow_outside)
+        wanted = None if q is None else arguments.configuration(model, q)
         viewer = Viewer(model, wanted, trajectory, port=port, host=host)
     for line in viewer.notes:
         print_plain(console, line)
