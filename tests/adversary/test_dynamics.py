@@ -20,7 +20,12 @@ QUICK = (  # small ones: most of the time goes into compiling
 
 @pytest.mark.parametrize(("family", "seed"), QUICK, ids=[f"{f} {s}" for f, s in QUICK])
 def test_right_or_told(family, seed):
-    found = Tally(attack(family, seed, per_class=20, texts=1))
+    """With a fallback only on every second family: it is the method alone where that is ok, and one of the others
+    where it is not (`test_only_states_that_need_it_fall_back_and_say_so`), and those are attacked on all."""
+    names = set(methods())
+    if QUICK.index((family, seed)) % 2:
+        names -= {name.removesuffix(" alone") for name in names if name.endswith(" alone")}
+    found = Tally(attack(family, seed, per_class=20, texts=1, only=names))
     assert found.bad == 0, "\n" + "\n".join(found.worst())
     assert found.total["tried"] > 500
 

@@ -10,7 +10,6 @@ import pytest
 import sarrus
 from sarrus import Status, zoo
 from sarrus.errors import ModelError, RankWarning, UnsupportedError
-from sarrus.importers.load import example_robots
 from tests.oracles.loops import kkt, solve
 
 FULL_RANK = ("pv", "pv_early", "ltl")
@@ -18,19 +17,19 @@ LINKS = (*FULL_RANK, "constrained_aba", "prox_pv", "prox_ltl")
 LOOPS = ("lcaba", "prox_bbo", "prox_ltl", "bbo")
 
 
-def both_ways(model, q, v, tau, method, **options):
-    """The text and the kernel."""
+def answers(model, q, v, tau, method, compiled=True, **options):
+    """Of the text, and of the kernel."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         text = sarrus.forward_dynamics(model, q, v, tau, method=method, **options)
-    return text, sarrus.compile(model, method, **options)(q, v, tau)
+    return (text, sarrus.compile(model, method, **options)(q, v, tau)) if compiled else (text,)
 
 
-def assert_right_or_told(model, q, v, tau, method, tolerance=1e-6, **options) -> list[int]:
+def assert_right_or_told(model, q, v, tau, method, tolerance=1e-6, compiled=True, **options) -> list[int]:
     """Text and kernel agree in their status; where it is ok, accelerations and the balance of momentum are right."""
     problem = kkt(model, q, v)
     expected, _ = solve(problem, tau)
-    found = both_ways(model, q, v, tau, method, **options)
+    found = answers(model, q, v, tau, method, compiled, **options)
     for result in found:
         if result.status == Status.OK:
             scale = 1.0 + np.abs(expected).max()
@@ -38,12 +37,12 @@ def assert_right_or_told(model, q, v, tau, method, tolerance=1e-6, **options) ->
             J = sarrus.closure(model, q, v).jacobian
             left = problem.M @ result.qdd + problem.c - tau - J.T @ result.forces
             assert np.abs(left).max() <= tolerance * (1.0 + np.abs(problem.c).max() + np.abs(J.T @ result.forces).max())
-    assert (found[0].status == Status.OK) == (found[1].status == Status.OK)
+    assert (found[0].status == Status.OK) == (found[-1].status == Status.OK)
     return [result.status for result in found]
 
 
 def assert_right(*arguments, **options) -> None:
-    assert assert_right_or_told(*arguments, **options) == [Status.OK, Status.OK]
+    assert set(assert_right_or_told(*arguments, **options)) == {Status.OK}
 
 
 # --- what is not a number, and what overflows --------------------------------------------------------------------
@@ -63,7 +62,7 @@ def test_what_is_not_finite_is_never_ok(method, size):
 
 @pytest.mark.parametrize("method", ["lcaba", "bbo"])
 def test_squares_that_overflow(method):
-    model = zoo.cycle(6)
+    model = zoo.cycle(4)
     q, v = sarrus.random_state(model, 0)
     kernel = sarrus.compile(model, method)
     for size in (1e79, 1e100, 1e160):
@@ -79,7 +78,7 @@ def test_joints_that_are_almost_straight(method):
     expected, _ = solve(kkt(model, q, np.zeros(7)), np.ones(7))
     q[3] = 1e-160
     for options in ({}, {"fallback": None}):
-        for result in both_ways(model, q, np.zeros(7), np.ones(7), method, **options):
+        for result in answers(model, q, np.zeros(7), np.ones(7), method, **options):
             assert result.status != Status.OK or np.abs(result.qdd - expected).max() < 1e-6
 
 
@@ -131,12 +130,30 @@ def test_a_hinge_made_of_two_points(method):
 # --- limbs that are singular by themselves -----------------------------------------------------------------------
 
 
-@pytest.mark.skipif("go1" not in example_robots(), reason="example-robot-data is not installed")
+def walker(joint: str, foot: tuple[float, float, float]) -> sarrus.Model:
+    """A floating base on two point feet: at the ends of ball-joint legs, or at a point of the last link of 3R legs."""
+    builder = sarrus.ModelBuilder("walker")
+    inertia = np.diag([0.02, 0.03, 0.04])
+    builder.add_body("base", joint="free", mass=5.0, inertia=np.diag([0.1, 0.2, 0.3]))
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        if joint == "spherical":
+            builder.add_body(side, "base", joint="spherical", position=(0, y, 0), mass=1.0, inertia=inertia)
+            builder.add_frame(f"{side}_foot", side, position=foot)
+            continue
+        parent = "base"
+        for k, axis in enumerate(((1, 0, 0), (0, 1, 0), (0, 1, 0))):
+            builder.add_body(
+                f"{side}{k}", parent, axis=axis, position=(0, y * (k == 0), -0.2 * (k == 2)), mass=1.0,
+                com=(0, 0, -0.1), inertia=inertia,
+            )  # fmt: skip
+            parent = f"{side}{k}"
+        builder.add_frame(f"{side}_foot", parent, position=foot)
+    return builder.build().with_constraints(sarrus.contact("left_foot", 3), sarrus.contact("right_foot", 3))
+
+
 @pytest.mark.parametrize("distance", [0.0, 1e-12, 1e-8, 1e-6, 1e-4])
 def test_straight_legs(distance):
-    model = sarrus.load(example_robots()["go1"], floating_base=True).without_constraints()
-    feet = [sarrus.contact(f"{x}_foot", 3) for x in ("FL", "FR", "RL", "RR")]
-    model = model.with_constraints(*feet)
+    model = walker("revolute", (0.0, 0.0, -0.2))
     rng = np.random.default_rng(0)
     for _ in range(3):
         q = sarrus.integrate(model, sarrus.neutral(model), distance * rng.normal(size=model.nv))
@@ -148,8 +165,8 @@ def test_straight_legs(distance):
 
 
 def test_only_states_that_need_it_fall_back_and_say_so():
-    model = zoo.stem(3, 2)
-    model = model.with_constraints(*(sarrus.contact(f"tip_{k}", 3) for k in range(4)))
+    model = zoo.stem(2, 1, length=4)
+    model = model.with_constraints(*(sarrus.contact(f"tip_{k}", 3) for k in range(2)))
     q, v = sarrus.random_state(model, 0, batch=32)
     q[5] = sarrus.neutral(model)
     kernel, alone = (sarrus.compile(model, "pv_early", **options) for options in ({}, {"fallback": None}))
@@ -172,23 +189,7 @@ def test_a_fallback_that_is_none_of_them():
 @pytest.mark.parametrize("joint", ["spherical", "revolute"])
 def test_groups_of_rows_that_counting_joints_misjudges(method, joint):
     """Ball-joint legs with point feet; 3R legs with the contact at the knee's origin."""
-    builder = sarrus.ModelBuilder("walker")
-    inertia = np.diag([0.02, 0.03, 0.04])
-    builder.add_body("base", joint="free", mass=5.0, inertia=np.diag([0.1, 0.2, 0.3]))
-    for side, y in (("left", 0.1), ("right", -0.1)):
-        if joint == "spherical":
-            builder.add_body(side, "base", joint="spherical", position=(0, y, 0), mass=1.0, inertia=inertia)
-            builder.add_frame(f"{side}_foot", side, position=(0.0, 0.0, -0.4))
-        else:
-            parent = "base"
-            for k, axis in enumerate(((1, 0, 0), (0, 1, 0), (0, 1, 0))):
-                builder.add_body(
-                    f"{side}{k}", parent, axis=axis, position=(0, y * (k == 0), -0.2 * (k == 2)), mass=1.0,
-                    com=(0, 0, -0.1), inertia=inertia,
-                )  # fmt: skip
-                parent = f"{side}{k}"
-            builder.add_frame(f"{side}_foot", parent)
-    model = builder.build().with_constraints(sarrus.contact("left_foot", 3), sarrus.contact("right_foot", 3))
+    model = walker(joint, (0.0, 0.0, -0.4 if joint == "spherical" else 0.0))
     rng = np.random.default_rng(0)
     for seed in range(3):
         q, v = sarrus.random_state(model, seed)
@@ -219,23 +220,23 @@ def test_rows_of_any_length(method, length):
     met = builder.build().with_constraints(sarrus.link_rows("l2", row))
     conflict = met.with_constraints(sarrus.link_rows("l2", row, name="again", k=length * np.array([1.0])))
     q, v = sarrus.random_state(met, 0)
-    assert_right(met, q, v, np.ones(3), method, tolerance=1e-8)
-    for result in both_ways(conflict, q, v, np.ones(3), method):
+    compiled = length in (1e-9, 1e3)  # of what lies between, the text
+    assert_right(met, q, v, np.ones(3), method, tolerance=1e-8, compiled=compiled)
+    for result in answers(conflict, q, v, np.ones(3), method, compiled):
         assert result.status == Status.INFEASIBLE
 
 
 @pytest.mark.parametrize("method", LINKS)
 def test_more_than_six_rows_on_a_link(method):
-    """A foot on four points: redundant, and more rows than a link has freedoms."""
+    """A foot on three points: redundant, and more rows than a link has freedoms."""
     builder = sarrus.ModelBuilder("foot")
     builder.add_body("base", joint="free", mass=5.0, inertia=np.diag([0.1, 0.2, 0.3]))
-    for k, axis in enumerate(((1, 0, 0), (0, 1, 0), (0, 1, 0), (0, 1, 0))):
+    for k, axis in enumerate(((1, 0, 0), (0, 1, 0))):
         builder.add_body(f"l{k}", "base" if k == 0 else f"l{k - 1}", axis=axis, position=(0, 0, -0.2), mass=1.0,
                          com=(0, 0, -0.1), inertia=np.eye(3) * 0.02)  # fmt: skip
-    corners = [(x, y) for x in (-0.05, 0.1) for y in (-0.03, 0.03)]
-    for k, (x, y) in enumerate(corners):
-        builder.add_frame(f"p{k}", "l3", position=(x, y, -0.1))
-    model = builder.build().with_constraints(*(sarrus.contact(f"p{k}", 3) for k in range(4)))
+    for k, (x, y) in enumerate(((-0.05, -0.03), (-0.05, 0.03), (0.1, 0.0))):
+        builder.add_frame(f"p{k}", "l1", position=(x, y, -0.1))
+    model = builder.build().with_constraints(*(sarrus.contact(f"p{k}", 3) for k in range(3)))
     q, v = sarrus.random_state(model, 0)
     assert_right(model, q, 0.0 * v, np.ones(model.nv), method, tolerance=1e-8)
 
@@ -265,7 +266,7 @@ def test_both_frames_on_one_body_hold_nothing(method, kind):
         "revolute": lambda: sarrus.loop("here", "there", "revolute", axis=(0, 1, 0)),
     }[kind]()
     q, v, tau = np.array([0.3, -0.4]), np.array([1.0, 2.0]), np.array([0.5, -0.2])
-    for result in both_ways(plain.with_constraints(constraint), q, v, tau, method):
+    for result in answers(plain.with_constraints(constraint), q, v, tau, method):
         assert result.status == Status.OK
         np.testing.assert_allclose(result.qdd, sarrus.aba(plain, q, v, tau), rtol=1e-9)
 
@@ -311,7 +312,7 @@ def test_with_one_mu_for_all_rows_least_squares_are_those_of_the_declared_rows(m
     builder.add_frame("end", "link", position=(2.0, 0, 0))
     still, moving = sarrus.contact("end", 6), sarrus.contact("end", 6, name="again", k=[0, 0, 1.0, 0, 0, 0])
     model = builder.build().with_constraints(still, moving)
-    for result in both_ways(model, np.zeros(1), np.zeros(1), np.zeros(1), method, mu=1e5):
+    for result in answers(model, np.zeros(1), np.zeros(1), np.zeros(1), method, mu=1e5):
         assert result.status == Status.INFEASIBLE
         np.testing.assert_allclose(result.qdd, [0.2], atol=1e-6)
 
@@ -345,13 +346,17 @@ def tilted_four_bar(tilt: float) -> sarrus.Model:
     return builder.build().with_constraints(sarrus.loop("a", "b", "revolute", axis=(0, 1, 0)))
 
 
+@pytest.fixture(scope="module")
+def flat() -> sarrus.Model:
+    return sarrus.embed(tilted_four_bar(0.0))
+
+
 @pytest.mark.parametrize("tilt", [0.0, 1e-16, 1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5])
-def test_a_planar_loop_with_rounded_axes_is_no_lock(tilt):
+def test_a_planar_loop_with_rounded_axes_is_no_lock(tilt, flat):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)
         model = sarrus.embed(tilted_four_bar(tilt))
     assert model.ny == 1
-    flat = sarrus.embed(tilted_four_bar(0.0))
     q, v = model.embedding.samples[0], np.zeros(3)
     found = sarrus.ce_aba(model, q, v, np.ones(3))
     assert found.status == Status.OK
@@ -389,8 +394,8 @@ def test_a_mass_matrix_that_is_singular_here_is_told():
     locked = np.array([0.3, np.pi / 2, 0.2, 0.1])
     held = model.with_constraints(sarrus.contact("ball", 3))
     for q, ok in ((np.array([0.3, 0.5, 0.2, 0.1]), True), (locked, False)):
-        for result in both_ways(model, q, np.zeros(4), np.ones(4), "aba")[:1]:
+        for result in answers(model, q, np.zeros(4), np.ones(4), "aba")[:1]:
             assert (result.status == Status.OK) == ok
         for method in LINKS:
-            for result in both_ways(held, q, np.zeros(4), np.ones(4), method):
+            for result in answers(held, q, np.zeros(4), np.ones(4), method):
                 assert ok or result.status != Status.OK

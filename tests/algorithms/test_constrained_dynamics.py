@@ -53,6 +53,7 @@ MECHANISMS = {
         sarrus.contact("base", 6), sarrus.contact("link_30", 3)
     ),
     "stem with four welded tips": zoo.stem(2, 2, constrained=True),
+    "stem with two welded tips": zoo.stem(1, 1, length=6, constrained=True),
     "every joint type": zoo.random_tree(3, 14).with_constraints(
         sarrus.contact("body_13", 3), sarrus.contact("body_9", 3), sarrus.link_rows("body_12", rng.normal(size=(1, 6)))
     ),
@@ -145,9 +146,7 @@ def test_without_constraints_every_method_is_aba(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    "mechanism", ["floating chain, middle and tip", "every joint type", "stem with four welded tips"]
-)
+@pytest.mark.parametrize("mechanism", ["floating chain, middle and tip", "stem with two welded tips"])
 def test_a_batch_and_a_kernel_are_the_single_states(method, mechanism):
     model = MECHANISMS[mechanism]
     q, v = sarrus.random_state(model, 0, batch=5)

@@ -6,6 +6,7 @@ import ctypes
 import pickle
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -111,10 +112,16 @@ PROBLEMS = {
 }
 
 
+@cache
 def traced(name: str) -> Tape:
     function, size, _ = PROBLEMS[name]
     graph = Graph()
     return tape_of(graph, (Port("a", (size,)),), function(graph.inputs(0, size)))
+
+
+@cache
+def compiled(name: str, lanes: int | str = "auto"):
+    return build_native(traced(name), lanes=lanes, cache=False)
 
 
 def states(name: str, batch: int) -> np.ndarray:
@@ -161,7 +168,7 @@ def test_interpreted_is_eager(name):
 @pytest.mark.parametrize("lanes", LANES)
 def test_native_is_interpreted(name, lanes):
     tape, a = traced(name), states(name, 41)
-    near(run(build_native(tape, lanes=lanes, cache=False), tape, [a]), interpreted(fuse(tape), a))
+    near(run(compiled(name, lanes), tape, [a]), interpreted(fuse(tape), a))
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -175,10 +182,10 @@ def test_fused_is_not(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_same_bits_in_every_batch_size_position_lanes_and_threads(name):
     tape, a = traced(name), states(name, 37)
-    native = build_native(tape, cache=False)
+    native = compiled(name)
     whole = run(native, tape, [a])
     for lanes in (*LANES, 16):
-        assert same_bits(run(build_native(tape, lanes=lanes, cache=False), tape, [a]), whole)
+        assert same_bits(run(compiled(name, lanes), tape, [a]), whole)
     for batch in range(1, 37):
         start = (37 - batch) // 2
         part = run(native, tape, [a[start : start + batch].copy()])
@@ -219,8 +226,7 @@ def test_without_fma(monkeypatch):
 @pytest.mark.parametrize("name", ["newton_root", "fixed_point", "two_in_sequence"])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_state_without_an_end_stops_and_disturbs_no_other(name, poison):
-    tape, a = traced(name), states(name, 9)
-    native = build_native(tape, cache=False)
+    tape, a, native = traced(name), states(name, 9), compiled(name)
     clean = run(native, tape, [a])
     for bad in range(9):
         spoilt = a.copy()
@@ -302,7 +308,7 @@ def test_kernels_are_cached_and_pickled(tmp_path, monkeypatch):
 def test_long_steps_are_cut_into_functions():
     """More values than registers, several functions and tables inside the loop, values that live across all of them."""
     rng = np.random.default_rng(8)
-    weights = rng.normal(size=(40, 40)) / 60.0
+    weights = rng.normal(size=(24, 24)) / 36.0
 
     def problem(b):
         invariant = np.sin(b) * 1.5
@@ -313,12 +319,12 @@ def test_long_steps_are_cut_into_functions():
             moved = following - x
             return (following,), choose(1e-22, moved @ moved, 1.0, 0.0)
 
-        (x,), count = iterate(step, (np.full(40, 0.5),), 100)
+        (x,), count = iterate(step, (np.full(24, 0.5),), 100)
         return x * invariant, count
 
     graph = Graph()
-    x, count = problem(graph.inputs(0, 40))
-    tape = tape_of(graph, (Port("b", (40,)),), {"x": x, "count": np.array(count, dtype=object)})
+    x, count = problem(graph.inputs(0, 24))
+    tape = tape_of(graph, (Port("b", (24,)),), {"x": x, "count": np.array(count, dtype=object)})
     (b,) = random_inputs(tape, 10)
     b *= 0.3
     expected = [problem(row) for row in b]

@@ -138,7 +138,7 @@ def add_transmissions(document: Document, builder: ModelBuilder, sizes: Mapping[
     for element in document.root.findall("transmission"):
         joints, motors = element.findall("joint"), element.findall("actuator")
         own = element.get("name") or "without a name"
-        reason = _not_simple(element, joints, motors, sizes)
+        reason, gear = _not_simple(element, joints, motors, sizes), 0.0
         if not reason:
             gear = _reduction(document, element, own)
             reason = "" if gear != 0.0 else "a reduction of 0"

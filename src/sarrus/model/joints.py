@@ -60,10 +60,14 @@ class AbstractJointType(ABC):
     nv: int
     n_axes = 0  # how many axis vectors a user gives
     quaternion_at: int | None = None  # where in q a unit quaternion starts
-    constants: tuple[Scalar, ...] = ()  # what else the type depends on, such as a pitch
     moves: tuple[int, ...] = ()  # which components of the spatial velocity v is, where S is constant
     angles: tuple[int, ...] = ()  # which elements of q are angles
     free_about_axis = True  # may the body frame be turned about z, and slid along it, without changing q's meaning?
+
+    @property
+    def constants(self) -> tuple[Scalar, ...]:
+        """What else the type depends on, such as a pitch."""
+        return ()
 
     @abstractmethod
     def factors(self, q: Array) -> tuple[AbstractFactor, ...]:

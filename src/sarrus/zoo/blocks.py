@@ -170,7 +170,7 @@ def add_transmission(
         builder.add_body(links[-1], parent, axis=Y, independent=True, **where, **parts.link(tip))
         parent, where = links[-1], {"position": tip}
     _gear(builder, f"{name}_rotor", dict.fromkeys(links, ratio))
-    return Mount(parent, tip, QUARTER_TURN)
+    return Mount(parent, where["position"], QUARTER_TURN)
 
 
 Block = Callable[..., Mount]

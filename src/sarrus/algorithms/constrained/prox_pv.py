@@ -21,7 +21,7 @@ from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl_solve
+from sarrus.spatial.linear_algebra import ldl, ldl_solve
 
 
 @algorithm(
@@ -54,10 +54,8 @@ def prox_pv(
     dtype = np.result_type(q, tau)
     e = eliminate_loops(at, rows, [WORLD] * len(rows), (1.0 / weights).astype(dtype), damped)
     loads = inward(e, nodes, loads_of(at, (lam0 / weights - desired).astype(dtype)))
-    lam = lam0
-    if len(lam0):
-        factor = e.closed[WORLD].factor
-        lam = ldl_solve(factor, loads.l)
+    factor = e.closed[WORLD].factor if len(lam0) else ldl(np.zeros((0, 0)))
+    lam = ldl_solve(factor, loads.l) if len(lam0) else lam0
 
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
         return ldl_solve(factor, r) / weights, ()

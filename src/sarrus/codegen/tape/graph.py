@@ -580,9 +580,8 @@ def _packed(elements: list, shapes: list[tuple[int, ...]]) -> State:
     arrays, first = [], 0
     for shape in shapes:
         mine = elements[first : first + math.prod(shape)]
-        array = np.empty(shape, dtype=object if any(type(x) is Symbol for x in mine) else float)
-        array.flat = mine
-        arrays.append(array)
+        dtype = object if any(type(x) is Symbol for x in mine) else float
+        arrays.append(np.array(mine, dtype=dtype).reshape(shape))
         first += len(mine)
     return tuple(arrays)
 
