@@ -1,0 +1,44 @@
+"""Files, modules and pages that the documents and docstrings name exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = [
+    path.relative_to(ROOT).as_posix()
+    for room in ("src", "tests", "benchmarks", "examples")
+    for path in sorted((ROOT / room).rglob("*.py"))
+]
+TEXTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "src").rglob("*.md")),
+    *(ROOT / name for name in FILES if not name.startswith("tests/")),
+]
+PATTERNS = {"examples/verb_robot.py"}  # how files are called, not one of them
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_file_that_is_named_exists(path: Path) -> None:
+    named = set(re.findall(r"`([\w./]+\.py)`", path.read_text())) - PATTERNS
+    assert sorted(n for n in named if not any(f"/{file}".endswith(f"/{n}") for file in FILES)) == []
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_module_that_is_to_be_run_exists(path: Path) -> None:
+    named = {
+        n
+        for n in re.findall(r"python -m ([\w.]+\w)", path.read_text())
+        if n.split(".")[0] in ("benchmarks", "examples")
+    }
+    known = {file.removesuffix(".py").removesuffix("/__main__").replace("/", ".") for file in FILES}
+    assert sorted(named - known) == []
+
+
+def test_every_page_is_in_the_menu_and_every_entry_a_page() -> None:
+    listed = re.findall(r": ([\w/]+\.md)", (ROOT / "mkdocs.yml").read_text())
+    assert sorted(listed) == sorted(p.relative_to(ROOT / "docs").as_posix() for p in (ROOT / "docs").rglob("*.md"))
