@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from tests.draw_rooms import PICTURE, drawn, layers, reached, reduced, rooms_and_imports
 
@@ -41,3 +42,15 @@ def test_a_new_import_shows() -> None:
     assert arrows(after) - arrows(before) == {("importers", "registry")}
     assert arrows(before) - arrows(after) == {("importers", "model")}
     assert shown(after) != shown(before)
+
+
+def test_contributing_lists_every_room_below_what_it_imports() -> None:
+    page = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text().split("## Rooms")[1].split("\n## ")[0]
+    rows = [
+        re.findall(r"`(\w+)(?:\.py|/)`", line.split("|")[1]) for line in page.splitlines() if line.startswith("| `")
+    ]
+    place = {room: number for number, row in enumerate(rows) for room in row}
+    graph = {room: found for room, found in rooms_and_imports().items() if room != "__init__"}
+    assert set(place) == {room.split(".")[0] for room in graph}
+    imports = {(a.split(".")[0], b.split(".")[0]) for a, found in graph.items() for b in found}
+    assert [(a, b) for a, b in sorted(imports) if a != b and place[a] <= place[b]] == []
