@@ -1,7 +1,7 @@
 """A mechanism at a state: nodes, each a body or a cluster of bodies with one joint, as the linear dynamics see them.
 
 All dynamics are written about the *bias motion*: the motion at the given q and v with joint accelerations zero and the
-base accelerating against gravity (`bodies/motion.py`). What remains is linear: with `a` the spatial acceleration of a
+base accelerating against gravity (`bodies.py`). What remains is linear: with `a` the spatial acceleration of a
 node in excess of the bias motion,
 
     a = X a_parent + S qdd        and the node costs        a^T H a / 2 - f^T a  +  qdd^T A qdd / 2 - tau^T qdd
