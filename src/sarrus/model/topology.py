@@ -23,7 +23,7 @@ class AbstractNode(ABC):
         """How many velocities its joint has."""
         return self.v.stop - self.v.start
 
-    @property
+    @cached_property
     @abstractmethod
     def size(self) -> int:
         """How many numbers its acceleration has."""

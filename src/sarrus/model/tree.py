@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from sarrus.model.bodies import WORLD
@@ -33,7 +34,7 @@ class Node(AbstractNode):
     inertia: Inertia  # without what was moved to the parent
     armature: Array  # (m,)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return 6
 

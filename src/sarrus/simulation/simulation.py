@@ -183,7 +183,7 @@ class Simulation:
         """A step from any state with any inputs: they are changed where they must be, or explained."""
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         batch = len(q)
-        first = state.count if isinstance(state, StepResult) else round(state.time / self.dt)
+        first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
         tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
         stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
@@ -213,7 +213,7 @@ class Simulation:
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else x for name, x in found.items()}
         carried = {name: x.copy() for name, x in carry.items() if name not in StepResult._fields}
         count, time = first + 1, (first + 1) * self.dt
-        return StepResult(**arrays, step=np.full(shape, float(count)), count=count, time=time, carried=carried)
+        return StepResult(**arrays, step=np.full(shape, float(count)), steps=count, time=time, carried=carried)
 
     # --- how it is done ---------------------------------------------------------------------------------------
 

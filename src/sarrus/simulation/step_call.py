@@ -30,7 +30,7 @@ class StepResult(NamedTuple):
     iterations: Any
     status: Any  # `sarrus.Status`, the worst of this step and of a projection after it
     tau: Array
-    count: int  # steps so far
+    steps: int  # so far
     time: float
     carried: dict[str, Array]  # what an adaptive step hands on beside it
 
@@ -62,7 +62,7 @@ class StepCall:
         found: Any = self._kernel.native.call_checked(*arrays) if single else self._batch(arrays)
         if found is None:
             return None
-        count = state.count
+        count = state.steps
         if self._projection is not None and count % self._every == self._every - 1:
             found = self._projected(self._projection, found, single)
         return tuple.__new__(StepResult, (*found, count + 1, (count + 1) * self._dt, {}))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sarrus.codegen.passes.allocate import Action, Compute, Load
+from sarrus.codegen.passes.allocate import Action, Compute, Load, Store
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, COMMUTES, Tape
 from sarrus.codegen.x86.forms import FUSED, LESS_THAN, NOT_EQUAL, PLAIN, Form
@@ -66,7 +66,7 @@ class Assignment:
                 self._memory[k] = action.slot
                 if not ending:
                     self._load(k)
-            else:
+            elif type(action) is Store:
                 self._store(k, action.slot, ending)
         self.ends.append(len(self.words))
 

@@ -56,7 +56,7 @@ class Constraint(ABC):
         """What is declared, without what was computed from it."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    @property
+    @cached_property
     @abstractmethod
     def size(self) -> int:
         """How many rows it has."""

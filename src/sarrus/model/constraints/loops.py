@@ -54,7 +54,7 @@ class LoopConstraint(Constraint):
     frame_b: str = field(metadata=FRAME)
     kind = Kind.LOOP
 
-    @property
+    @cached_property
     @abstractmethod
     def holds(self) -> tuple[Held, ...]:
         """In the order of the rows."""
