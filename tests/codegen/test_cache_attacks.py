@@ -400,8 +400,8 @@ def test_a_full_disk(directory):
     assert list(directory.glob("*.tmp")) == []
 
 
-def test_four_writers_of_the_same_and_of_different_kernels(directory):
-    children = [child() for _ in range(4)]
+def test_eight_writers_of_the_same_and_of_different_kernels(directory):
+    children = [child() for _ in range(8)]
     for number, process in enumerate(children):
         process.stdin.write(f"0\n{number % 3}\n1\n")
         process.stdin.flush()

@@ -140,16 +140,6 @@ class Revolute(AbstractJointType):
     def factors(self, q):
         return (Turn(2, np.cos(q)[0], np.sin(q)[0]),)
 
-    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
-        q = vector(*q)  # a float among symbols counts as a number
-        if offset != 0.0:
-            q = np.concatenate([q[:1] + offset, q[1:]])
-        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v, self.bias(q, v))
-
     def shareable(self, inertia):
         on_axis = Inertia(inertia.mass, inertia.h * np.array([0.0, 0.0, 1.0]), np.zeros((3, 3)))
         return on_axis + _axial_second_moment(inertia)
@@ -165,16 +155,6 @@ class Prismatic(AbstractJointType):
 
     def factors(self, q):
         return (Shift(vector(0.0, 0.0, q[0])),)
-
-    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
-        q = vector(*q)  # a float among symbols counts as a number
-        if offset != 0.0:
-            q = np.concatenate([q[:1] + offset, q[1:]])
-        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia):
         return Inertia(0.0, np.zeros(3), inertia.Sigma)
@@ -196,16 +176,6 @@ class Helical(AbstractJointType):
     def subspace(self, q):
         return vector(0.0, 0.0, self.pitch, 0.0, 0.0, 1.0).reshape(6, 1)
 
-    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
-        q = vector(*q)  # a float among symbols counts as a number
-        if offset != 0.0:
-            q = np.concatenate([q[:1] + offset, q[1:]])
-        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v, self.bias(q, v))
-
     def shareable(self, inertia):
         return _axial_second_moment(inertia)
 
@@ -217,16 +187,6 @@ class Cylindrical(AbstractJointType):
 
     def factors(self, q):
         return (Shift(vector(0.0, 0.0, q[1])), Turn(2, np.cos(q)[0], np.sin(q)[0]))
-
-    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
-        q = vector(*q)  # a float among symbols counts as a number
-        if offset != 0.0:
-            q = np.concatenate([q[:1] + offset, q[1:]])
-        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia):
         return _axial_second_moment(inertia)
@@ -253,16 +213,6 @@ class Universal(AbstractJointType):
         rate = v[0] * v[1]
         return vector(0.0, 0.0, 0.0, -s * rate, 0.0, c * rate)
 
-    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
-        q = vector(*q)  # a float among symbols counts as a number
-        if offset != 0.0:
-            q = np.concatenate([q[:1] + offset, q[1:]])
-        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v, self.bias(q, v))
-
     def shareable(self, inertia):
         return Inertia(inertia.mass, np.zeros(3), np.zeros((3, 3)))
 
@@ -275,16 +225,6 @@ class Planar(AbstractJointType):
 
     def factors(self, q):
         return (Shift(vector(q[0], q[1], 0.0)), Turn(2, np.cos(q)[2], np.sin(q)[2]))
-
-    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
-        q = vector(*q)  # a float among symbols counts as a number
-        if offset != 0.0:
-            q = np.concatenate([q[:1] + offset, q[1:]])
-        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia):
         return _axial_second_moment(inertia)
@@ -315,16 +255,6 @@ class Translation(AbstractJointType):
     def factors(self, q):
         return (Shift(vector(*q)),)
 
-    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
-        q = vector(*q)  # a float among symbols counts as a number
-        if offset != 0.0:
-            q = np.concatenate([q[:1] + offset, q[1:]])
-        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v, self.bias(q, v))
-
     def shareable(self, inertia):
         return Inertia(0.0, np.zeros(3), inertia.Sigma)
 
@@ -337,16 +267,6 @@ class Spherical(AbstractJointType):
 
     def factors(self, q):
         return (Dense(rotation_from_quaternion(q)),)
-
-    def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
-        """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
-        q = vector(*q)  # a float among symbols counts as a number
-        if offset != 0.0:
-            q = np.concatenate([q[:1] + offset, q[1:]])
-        X, S = fixed @ Transform(self.factors(q)), self.subspace(q)
-        if v is None:
-            return Kinematics(X, S, np.zeros(6), np.zeros(6))
-        return Kinematics(X, S, S @ v, self.bias(q, v))
 
     def shareable(self, inertia):
         return Inertia(inertia.mass, np.zeros(3), np.zeros((3, 3)))
