@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import sarrus
+
 EXAMPLES = sorted(p for p in (Path(__file__).parents[1] / "examples").glob("*_*.py") if not p.name.startswith("_"))
+
+
+@pytest.fixture(autouse=True)
+def _as_users_run_them():
+    with sarrus.interpreted(False):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -30,5 +38,5 @@ def test_an_example_says_what_one_learns_on_one_page(path: Path) -> None:
     assert len(text.splitlines()) <= 110
 
 
-def test_there_are_ten() -> None:
-    assert len(EXAMPLES) == 10
+def test_there_are_eleven() -> None:
+    assert len(EXAMPLES) == 11

@@ -27,10 +27,10 @@ from sarrus.spatial.parameter import is_casadi
 def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an algorithm for checked arguments."""
     key = None
-    if not kwargs and len(args) > 1:
+    if len(args) > 1 and kwargs.keys() <= algorithm.option_names:
         model, *arrays = args
         options = tuple([arrays.pop(k) for k in algorithm.option_places if k < len(arrays)])
-        key = algorithm.name, len(args), options
+        key = algorithm.name, len(args), options, *kwargs.items()
         try:
             evaluator = model.remembered.get(key)
         except (AttributeError, TypeError):  # no model; an option that has no hash

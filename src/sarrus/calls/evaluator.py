@@ -31,6 +31,7 @@ LIMIT_BYTES = 256 * 2**20  # of code that is kept in memory for calls; what was 
 _RUNS_OF_TEXT = 12  # so many take as long as tracing and compiling
 _PER_OPERATION = 30e-6  # seconds to compile one, after tracing
 _IN_NUMPY = 1.5e-6  # seconds to interpret one, of a chunk of states
+_FEW = 3  # states of a batch that the text does sooner than it is traced
 _CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the intermediate values
 _interpreting: ContextVar[bool] = ContextVar(
     "interpreting", default=os.environ.get("SARRUS_INTERPRET", "") not in ("", "0")
@@ -78,9 +79,11 @@ class Evaluator:
                 return self._run_kernel(kernel, arrays, batch)
         start = time.perf_counter()
         try:
-            if batch is not None:
-                return self.algorithm.with_whole_numbers(run_tape(self._traced(model), arrays, batch))
-            return self._run_one(model, arrays)
+            if batch is None:
+                return self._run_one(model, arrays)
+            if self._is_few(batch):
+                return self._run_few(model, arrays, batch)
+            return self.algorithm.with_whole_numbers(run_tape(self._traced(model), arrays, batch))
         finally:
             self._pay(time.perf_counter() - start, batch)
 
@@ -93,6 +96,18 @@ class Evaluator:
             result = algorithm.text(model, **arrays, **self.options)
             values = [result] if algorithm.outputs is not None else result
         return algorithm.with_whole_numbers([float(x) if np.ndim(x) == 0 else x for x in values])
+
+    def _is_few(self, batch: int) -> bool:
+        """Whether the text does so many states sooner than it is traced."""
+        return 0 < batch <= _FEW and self._tape is None and not self.algorithm.structural
+
+    def _run_few(self, model: Model, arrays: dict[str, Array], batch: int) -> list[Any]:
+        shapes = {port.name: len(port.shape(model)) for port in self.algorithm.inputs}
+        states = [
+            self._run_one(model, {name: x[k] if x.ndim > shapes[name] else x for name, x in arrays.items()})
+            for k in range(batch)
+        ]
+        return self.algorithm.with_whole_numbers([np.array(column) for column in zip(*states, strict=True)])
 
     def _run_kernel(self, kernel: Kernel, arrays: dict[str, Array], batch: int | None) -> list[Any]:
         result = kernel(*(arrays[name] for name in kernel.input_names))
@@ -110,7 +125,7 @@ class Evaluator:
 
     def _expected(self, model: Model, batch: int | None) -> float:
         """Seconds that interpreting this call will take, as far as is known; of a batch, also what compiling costs."""
-        if batch is None:
+        if batch is None or self._is_few(batch):
             return 0.0
         operations = self._traced(model).op_count.total
         self._price = min(self._price, operations * _PER_OPERATION)
@@ -118,8 +133,8 @@ class Evaluator:
 
     def _pay(self, seconds: float, batch: int | None) -> None:
         self._spent += seconds
-        if batch is None:
-            self._price = min(self._price, _RUNS_OF_TEXT * seconds)
+        if batch is None or self._is_few(batch):
+            self._price = min(self._price, _RUNS_OF_TEXT * seconds / (batch or 1))
 
     def _compile(self, model: Model) -> None:
         """Unless another thread of this process is at it: then this one goes on as before."""

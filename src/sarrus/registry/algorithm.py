@@ -140,6 +140,10 @@ class Algorithm(Generic[P, R]):
         return signature(self.text)
 
     @cached_property
+    def option_names(self) -> frozenset[str]:
+        return frozenset(self.options)
+
+    @cached_property
     def option_places(self) -> tuple[int, ...]:
         """Where options are among the arguments after the model, the last first."""
         names = list(self.signature.parameters)[1:]

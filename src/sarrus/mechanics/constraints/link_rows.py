@@ -30,8 +30,12 @@ from sarrus.spatial.transforms import Transform
 
 
 def link_constraints(model: Model) -> list[LinkConstraint]:
-    """The active constraints, all of which are of links against the world (`registry/table.py`)."""
-    return of_type(model.active_constraints, LinkConstraint)
+    """The active constraints; an error unless all are of links against the world."""
+    found = of_type(model.active_constraints, LinkConstraint)
+    for constraint in model.active_constraints:
+        if constraint not in found:
+            raise UnsupportedError(f"constraint {constraint.name!r} is a {type(constraint).__name__}: not of a link")
+    return found
 
 
 def row_matrices(model: Model) -> list[tuple[int, Array]]:
