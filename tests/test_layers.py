@@ -110,7 +110,7 @@ def test_the_catalog_has_these_files_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "registry").glob("*.py")), ids=lambda path: path.name)
 def test_the_registry_reaches_for_nothing_above_it(path: Path) -> None:
-    """Not by name either: those above come to it (`algorithms/__init__.py`, `calls/eager.py`)."""
+    """Not by name either: those above come to it (`algorithms/__init__.py`, `calls/call.py`)."""
     text = path.read_text()
     assert "import_module" not in text
     assert "__import__" not in text

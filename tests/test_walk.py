@@ -43,7 +43,7 @@ def test_a_urdf_walks_through_the_rooms() -> None:
         robot = load(URDF)
         rest = np.zeros(robot.nv)
         single = sarrus.aba(robot, rest, rest, rest)
-        batch = sarrus.aba(robot, np.zeros((2, robot.nq)), rest, rest)
+        batch = sarrus.aba(robot, np.zeros((5, robot.nq)), rest, rest)
         kernel = compile(robot, "aba", cache=False)
     finally:
         sys.setprofile(None)
