@@ -25,8 +25,8 @@ from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.encode import can_encode, encoded
 from sarrus.codegen.x86.registers import Assignment
 
-# Instructions per function. LLVM's time per instruction grows with it; beyond a few hundred the code gets no better.
-CHUNK_SIZE = 300
+# Instructions per function. LLVM's time per instruction grows with it; ours does not, and fewer values go through memory.
+CHUNK_SIZES = {LLVM: 300, X86: 1200}
 ENTRIES = ["batch", "batch_single", "single_into", "single_new", "run", "run_single"]
 
 
@@ -56,7 +56,8 @@ def module_of(tape: Tape, lane: Lane, backend: str) -> tuple[str, dict[str, byte
     need, and counts.
     """
     fused = chain(fuse(tape)) if lane.fma else tape
-    planned = plan(fused, schedule(fused), CHUNK_SIZE)
+    most = CHUNK_SIZES[backend if can_encode(lane.bits, lane.count) else LLVM]
+    planned = plan(fused, schedule(fused), most)
     allocated = [allocate(planned, step) if isinstance(step, Chunk) else ([], 0) for step in planned.steps]
     slots = planned.slots + max((spills for _, spills in allocated), default=0)
     actions = [action for action, _ in allocated]
