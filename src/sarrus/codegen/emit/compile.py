@@ -25,7 +25,7 @@ from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.encode import can_encode, encoded
 from sarrus.codegen.x86.registers import Assignment
 
-# Instructions per function. LLVM's time per instruction grows with it; ours does not, and fewer values go through memory.
+# Instructions per function. LLVM's time per instruction grows with it; ours does not, and less goes through memory.
 CHUNK_SIZES = {LLVM: 300, X86: 1200}
 ENTRIES = ["batch", "batch_single", "single_into", "single_new", "run", "run_single"]
 
