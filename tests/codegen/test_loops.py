@@ -614,7 +614,8 @@ def random_loops(seed: int) -> Tape:
 def test_random_loops(seed, monkeypatch):
     from sarrus.codegen.emit import compile as pipeline
 
-    monkeypatch.setattr(pipeline, "CHUNK_SIZE", 6)  # many functions, so that most values go through the workspace
+    # Many functions, so that most values go through the workspace.
+    monkeypatch.setattr(pipeline, "CHUNK_SIZES", dict.fromkeys(pipeline.CHUNK_SIZES, 6))
     tape = random_loops(seed)
     (a,) = random_inputs(tape, 13, seed=seed)
     expected = interpreted(tape, a)

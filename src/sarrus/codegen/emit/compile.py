@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
-from sarrus.codegen.emit.backend import X86
+from sarrus.codegen.emit.backend import LLVM, X86
 from sarrus.codegen.emit.backend import backend as default_backend
 from sarrus.codegen.emit.image import NotFlatError, link_flat, side_by_side
 from sarrus.codegen.emit.lane import Lane
@@ -20,8 +20,8 @@ from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.encode import can_encode, encoded
 from sarrus.codegen.x86.registers import Assignment
 
-# Instructions per function. LLVM's time per instruction grows with it; beyond a few hundred the code gets no better.
-CHUNK_SIZE = 300
+# Instructions per function. LLVM's time per instruction grows with it; ours does not, and less goes through memory.
+CHUNK_SIZES = {LLVM: 300, X86: 1200}
 
 
 def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact:
@@ -30,17 +30,17 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
     backend  who makes the code: `backend.X86` or `backend.LLVM`
     """
     clock = [time.perf_counter()]
+    lanes = list(dict.fromkeys([Lane(lane.bits, 1, lane.fma), lane]))
+    made_by = backend or default_backend()
+    if not all(can_encode(x.bits, x.count) for x in lanes):
+        made_by = LLVM
     fused = chain(fuse(tape)) if lane.fma else tape
-    planned = plan(fused, schedule(fused), CHUNK_SIZE)
+    planned = plan(fused, schedule(fused), CHUNK_SIZES[made_by])
     allocated = [allocate(planned, step) for step in planned.steps if isinstance(step, Chunk)]
     actions = [action for action, _ in allocated]
     words = words_of(planned, max((spills for _, spills in allocated), default=0))
     clock.append(time.perf_counter())
-    lanes = dict.fromkeys([Lane(lane.bits, 1, lane.fma), lane])
-    if (backend or default_backend()) == X86 and all(can_encode(x.bits, x.count) for x in lanes):
-        code, is_flat, chunks = _encode(fused, actions, list(lanes))
-    else:
-        code, is_flat, chunks = _compile(fused, actions, list(lanes))
+    code, is_flat, chunks = (_encode if made_by == X86 else _compile)(fused, actions, lanes)
     clock.append(time.perf_counter())
     stats: dict[str, float] = {
         "instructions": sum(type(a) is Compute for chunk in actions for a in chunk),

@@ -11,6 +11,8 @@ may.
 
 from __future__ import annotations
 
+import numpy as np
+
 from sarrus.codegen.passes.rewrite import rewritten, segment_of, wanted
 from sarrus.codegen.passes.schedule import LATENCY
 from sarrus.codegen.tape.graph import Op
@@ -40,10 +42,8 @@ def chain(tape: Tape) -> Tape:
     """The same tape with fewer additions: those of a value and a sum of products are inside the sum."""
     op, arg = tape.op.tolist(), tape.arg.tolist()
     arity = ARITY[tape.op].tolist()
-    uses = [0] * len(op)
-    for k, count in enumerate(arity):
-        for a in arg[k][:count]:
-            uses[a] += 1
+    is_value = ARITY[tape.op][:, None] > np.arange(3)
+    uses = np.bincount(tape.arg[is_value], minlength=len(op)).tolist()
     for k in wanted(tape):
         uses[k] += 2  # it is never inside a chain
     segment = segment_of(tape)
@@ -61,11 +61,20 @@ def chain(tape: Tape) -> Tape:
         return None
 
     ready = [0.0] * len(op)
+    latency = [LATENCY.get(code, 4.0) for code in Op]
     gone: set[int] = set()
     moved: set[int] = set()
     for k in range(len(op)):
-        operands = arg[k][: arity[k]]
-        ready[k] = max((ready[a] for a in operands), default=0.0) + (LATENCY.get(op[k], 4.0) if operands else 0.0)
+        count = arity[k]
+        if not count:
+            continue
+        a, b, c = arg[k]
+        latest = ready[a]
+        if count > 1 and ready[b] > latest:
+            latest = ready[b]
+        if count > 2 and ready[c] > latest:
+            latest = ready[c]
+        ready[k] = latest + latency[op[k]]
         if op[k] not in _SUMS:
             continue
         best, choice = ready[k] + PATIENCE, None
@@ -97,4 +106,4 @@ def chain(tape: Tape) -> Tape:
             ready[target] = end
         gone.add(found[0])
         moved.update(found[1:])
-    return rewritten(tape, op, arg, gone, moved)
+    return rewritten(tape, np.array(op, np.uint8), np.array(arg, np.int32).reshape(-1, 3), gone, moved)

@@ -16,31 +16,32 @@ from sarrus.codegen.tape.tape import ARITY, Tape
 
 def fuse(tape: Tape) -> Tape:
     """The same tape with `a * b + c` as one instruction wherever the product is not needed by itself."""
-    op, arg = tape.op.tolist(), tape.arg.tolist()
-    arity = ARITY[tape.op].tolist()
-    users: list[list[int]] = [[] for _ in op]
-    for k, count in enumerate(arity):
-        for column in range(count):
-            users[arg[k][column]].append(k)
-    stays, segment = wanted(tape), segment_of(tape)
-    sums = np.isin(tape.op, (Op.ADD, Op.SUB)).tolist()
+    op, arg, size = tape.op, tape.arg, len(tape)
+    # Every use of a value, by value: `used` is one of them, `user` the instruction that uses it.
+    is_value = ARITY[op][:, None] > np.arange(3)
+    used, user = arg[is_value], np.repeat(np.arange(size), ARITY[op])
+    segment = np.array(segment_of(tape), dtype=int)
+    is_sum = (op == Op.ADD) | (op == Op.SUB)
+    fits = is_sum[user] & (segment[user] == segment[used])
+    may = (op == Op.MUL) & (np.bincount(used, minlength=size) > 0)
+    may[used[~fits]] = False
+    may[list(wanted(tape))] = False
+    used, user = used[may[used]], user[may[used]]
+    by_value = np.argsort(used, kind="stable")
+    products = np.flatnonzero(may)
+    ends = np.searchsorted(used[by_value], np.append(products, size)).tolist()
+    users = user[by_value].tolist()
     absorbed_by: dict[int, int] = {}  # an addition -> the product that it absorbs
     # Later products first: of two products in one sum the earlier is then the addend, which is ready sooner.
-    for product in reversed(np.flatnonzero(tape.op == Op.MUL).tolist()):
-        if product in stays or not users[product]:
-            continue
-        uses = users[product]
-        fits = all(sums[k] and k not in absorbed_by and segment[k] == segment[product] for k in uses)
-        if fits and len(set(uses)) == len(uses):
+    for number, product in reversed(list(enumerate(products.tolist()))):
+        uses = users[ends[number] : ends[number + 1]]
+        if len(set(uses)) == len(uses) and not any(k in absorbed_by for k in uses):
             absorbed_by.update(dict.fromkeys(uses, product))
 
-    for k, product in absorbed_by.items():
-        a, b, _ = arg[product]
-        if op[k] == Op.ADD:
-            op[k], addend = int(Op.FMA), arg[k][1] if arg[k][0] == product else arg[k][0]
-        elif arg[k][1] == product:
-            op[k], addend = int(Op.FNMA), arg[k][0]
-        else:
-            op[k], addend = int(Op.FMS), arg[k][1]
-        arg[k] = [a, b, addend]
-    return rewritten(tape, op, arg, gone=set(absorbed_by.values()), moved=set())
+    new_op, new_arg = op.copy(), arg.copy()
+    sums, absorbed = (np.array(list(x), dtype=int) for x in (absorbed_by, absorbed_by.values()))
+    is_first = arg[sums, 0] == absorbed
+    new_op[sums] = np.where(op[sums] == Op.ADD, Op.FMA, np.where(is_first, Op.FMS, Op.FNMA))
+    new_arg[sums, :2] = arg[absorbed, :2]
+    new_arg[sums, 2] = np.where(is_first, arg[sums, 1], arg[sums, 0])
+    return rewritten(tape, new_op, new_arg, gone=set(absorbed.tolist()), moved=())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from sarrus.codegen.tape.tape import ARITY, Guard, Loop, Tape
@@ -23,43 +25,59 @@ def wanted(tape: Tape) -> set[int]:
     return found.union(*((*loop.updated, loop.condition) for loop in tape.loops))
 
 
-def rewritten(tape: Tape, op: list[int], arg: list[list[int]], gone: set[int], moved: set[int]) -> Tape:
+def rewritten(tape: Tape, op: np.ndarray, arg: np.ndarray, gone: Collection[int], moved: Collection[int]) -> Tape:
     """`tape` with these operations and arguments (numbers of the old tape), without the instructions in `gone`.
 
     Those in `moved` stand right before the first one that uses them, which is in the same segment.
     """
-    arity = ARITY[op].tolist()
+    order = _order(op, arg, gone, moved)
+    number = np.full(len(op), -1, dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    new_arg = arg[order].astype(np.int32)
+    is_value = ARITY[op[order]][:, None] > np.arange(3)
+    new_arg[is_value] = number[new_arg[is_value]]
+    return Tape(
+        op=op[order].astype(np.uint8),
+        arg=new_arg,
+        stage=tuple([tape.stage[k] for k in order.tolist()]),
+        constants=tape.constants,
+        inputs=tape.inputs,
+        outputs=tape.outputs,
+        results=tuple(number[result] for result in tape.results),
+        loops=tuple(_renumbered(loop, number) for loop in tape.loops),
+        guards=tuple(_renumbered_guard(guard, number) for guard in tape.guards),
+    )
+
+
+def _order(op: np.ndarray, arg: np.ndarray, gone: Collection[int], moved: Collection[int]) -> np.ndarray:
+    """The instructions that remain, in their new order."""
+    remains = np.ones(len(op), dtype=bool)
+    remains[list(gone)] = False
+    if not moved:
+        return np.flatnonzero(remains)
+    moves = np.zeros(len(op), dtype=bool)
+    moves[list(moved)] = True
+    is_value = ARITY[op][:, None] > np.arange(3)
+    # Most instructions use none of those that move, and just follow.
+    uses_moved = np.any(moves[np.where(is_value, arg, 0)] & is_value, axis=1).tolist()
+    args, arity, is_moved = arg.tolist(), ARITY[op].tolist(), moves.tolist()
+    placed = [False] * len(op)
     order: list[int] = []
-    number = [-1] * len(op)
-    for k in range(len(op)):
-        if k in gone or k in moved:
+    for k in np.flatnonzero(remains & ~moves).tolist():
+        if not uses_moved[k]:
+            order.append(k)
             continue
         waiting = [k]
         while waiting:
             top = waiting[-1]
-            first = [a for a in arg[top][: arity[top]] if number[a] < 0 and a in moved]
+            first = [a for a in args[top][: arity[top]] if is_moved[a] and not placed[a]] if uses_moved[top] else []
             waiting += first
             if not first:
                 waiting.pop()
-                if number[top] < 0:
-                    number[top] = len(order)
+                if not placed[top]:
+                    placed[top] = True
                     order.append(top)
-    new_arg = []
-    for k in order:
-        count = arity[k]
-        new_arg.append([number[a] for a in arg[k][:count]] + list(arg[k][count:]))
-    renumber = np.array(number, dtype=np.int32)
-    return Tape(
-        op=np.array([op[k] for k in order], dtype=np.uint8),
-        arg=np.array(new_arg, dtype=np.int32).reshape(-1, 3),
-        stage=tuple(tape.stage[k] for k in order),
-        constants=tape.constants,
-        inputs=tape.inputs,
-        outputs=tape.outputs,
-        results=tuple(renumber[result] for result in tape.results),
-        loops=tuple(_renumbered(loop, renumber) for loop in tape.loops),
-        guards=tuple(_renumbered_guard(guard, renumber) for guard in tape.guards),
-    )
+    return np.array(order, dtype=np.int64)
 
 
 def _renumbered(loop: Loop, number: np.ndarray) -> Loop:

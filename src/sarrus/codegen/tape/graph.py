@@ -115,6 +115,11 @@ class RecordedGuard:
     condition: int
 
 
+# As plain numbers: the tracer compares with them all the time, and names of an enumeration are slow to look up.
+_CONST, _INPUT, _ADD, _SUB, _MUL = map(int, (Op.CONST, Op.INPUT, Op.ADD, Op.SUB, Op.MUL))
+_DIV, _NEG, _SELECT, _CARRIED = map(int, (Op.DIV, Op.NEG, Op.SELECT, Op.CARRIED))
+
+
 class Graph:
     """Operations in the order in which they were first needed.
 
@@ -148,11 +153,13 @@ class Graph:
         if found is not None:
             return found
         segment = self._outside
-        if op == Op.CONST or op == Op.INPUT:
+        if op in (_CONST, _INPUT):
             segment = 0
-        elif self._inside >= 0 and any(k >= 0 and self.segment[k] == self._inside for k in (a, b, c)):
-            segment = self._inside
-            self._scoped.append(key)
+        elif self._inside >= 0:
+            of, inside = self.segment, self._inside
+            if of[a] == inside or (b >= 0 and of[b] == inside) or (c >= 0 and of[c] == inside):
+                segment = inside
+                self._scoped.append(key)
         if self._guard is not None and segment == self._outside:
             self._guarded.append(key)
         symbol = self._record(op, a, b, c, segment)
@@ -175,13 +182,13 @@ class Graph:
 
     def plain(self, index: int) -> Symbol | float:
         """A node as a number, if it is one, else as a symbol."""
-        return self.value(index) if self.op[index] == Op.CONST else self._symbols[index]
+        return self.value(index) if self.op[index] == _CONST else self._symbols[index]
 
     def inputs(self, slot: int, count: int) -> np.ndarray:
         """An object vector of `count` fresh symbols: elements of input number `slot`."""
         vector = np.empty(count, dtype=object)
         for k in range(count):
-            vector[k] = self.node(Op.INPUT, slot, k)
+            vector[k] = self.node(_INPUT, slot, k)
         return vector
 
     def constant(self, value: float) -> Symbol:
@@ -190,7 +197,7 @@ class Graph:
         found = self._constant_of.get(key)
         if found is None:
             self.constants.append(float(value))
-            found = self.node(Op.CONST, len(self.constants) - 1)
+            found = self.node(_CONST, len(self.constants) - 1)
             self._constant_of[key] = found
         return found
 
@@ -203,13 +210,13 @@ class Graph:
         return _lift(self, x)
 
     def unary(self, op: Op, x: Symbol) -> Symbol | float:
-        if self.op[x.index] == Op.CONST:
+        if self.op[x.index] == _CONST:
             return float(_FOLD[op](self.value(x.index)))
         return self.node(op, x.index)
 
     def binary(self, op: Op, x: Symbol | float, y: Symbol | float) -> Symbol | float:
         x_, y_ = _lift(self, x), _lift(self, y)
-        if self.op[x_.index] == Op.CONST and self.op[y_.index] == Op.CONST:
+        if self.op[x_.index] == _CONST and self.op[y_.index] == _CONST:
             return float(_FOLD[op](self.value(x_.index), self.value(y_.index)))
         return self.node(op, x_.index, y_.index)
 
@@ -218,7 +225,7 @@ class Graph:
             return x if condition else y
         if x is y:
             return x
-        return self.node(Op.SELECT, condition.index, _lift(self, x).index, _lift(self, y).index)
+        return self.node(_SELECT, condition.index, _lift(self, x).index, _lift(self, y).index)
 
     def replace(self, condition: Symbol, otherwise: State, make: Callable[[], State]) -> State:
         """See `replacement.replace_where`."""
@@ -254,7 +261,7 @@ class Graph:
         """
         different = [i for i, (x, y) in enumerate(zip(new, old, strict=True)) if not _same(x, y)]
         self._outside += 1
-        carried = {i: self._record(Op.CARRIED, self.lift(old[i]).index, -1, -1, self._outside) for i in different}
+        carried = {i: self._record(_CARRIED, self.lift(old[i]).index, -1, -1, self._outside) for i in different}
         self._outside += 1
         updated = [self.lift(new[i]).index for i in different]
         self.loops.append(
@@ -323,8 +330,8 @@ class Graph:
         initial = {i: self.lift(start[i]) for i in sorted(varying)}
         self._inside = self._outside + 1
         try:
-            count = self._record(Op.CARRIED, zero.index, -1, -1, self._inside)
-            carried = {i: self._record(Op.CARRIED, x.index, -1, -1, self._inside) for i, x in initial.items()}
+            count = self._record(_CARRIED, zero.index, -1, -1, self._inside)
+            carried = {i: self._record(_CARRIED, x.index, -1, -1, self._inside) for i, x in initial.items()}
             following, condition = step(_packed([carried.get(i, x) for i, x in enumerate(start)], shapes))
             returned = [np.shape(array) for array in following]
             if returned != shapes:
@@ -341,7 +348,7 @@ class Graph:
         """x as a symbol or, if that is known, as a number."""
         known = _known(self, x)
         if isinstance(known, Symbol):
-            return self.value(known.index) if self.op[known.index] == Op.CONST else known
+            return self.value(known.index) if self.op[known.index] == _CONST else known
         return float(known)
 
 
@@ -375,9 +382,9 @@ class Symbol(AbstractScalar):
 
     def __neg__(self):
         g = self.graph
-        if g.op[self.index] == Op.NEG:
+        if g.op[self.index] == _NEG:
             return g.symbol(g.a[self.index])
-        return g.node(Op.NEG, self.index)
+        return g.node(_NEG, self.index)
 
     def __pos__(self):
         return self
@@ -385,34 +392,36 @@ class Symbol(AbstractScalar):
     def __add__(self, other):
         g = self.graph
         if type(other) is not Symbol:
-            if isinstance(other, np.ndarray):
-                return NotImplemented
-            if isinstance(other, Parameter):
-                return self + _known(self.graph, other)
+            if type(other) is not float:  # which is usual
+                if isinstance(other, np.ndarray):
+                    return NotImplemented
+                if isinstance(other, Parameter):
+                    return self + _known(self.graph, other)
             if other == 0.0:
                 return self
             other = g.constant(other)
         i, j = self.index, other.index
         ops = g.op
-        if ops[j] == Op.NEG:
+        if ops[j] == _NEG:
             return self - g.symbol(g.a[j])
-        if ops[i] == Op.NEG:
+        if ops[i] == _NEG:
             return other - g.symbol(g.a[i])
-        if ops[i] == Op.SUB or ops[j] == Op.SUB:
+        if ops[i] == _SUB or ops[j] == _SUB:
             found = _cancelled_sum(g, i, j)
             if found is not None:
                 return found
-        return g.node(Op.ADD, i, j) if i <= j else g.node(Op.ADD, j, i)
+        return g.node(_ADD, i, j) if i <= j else g.node(_ADD, j, i)
 
     __radd__ = __add__
 
     def __sub__(self, other):
         g = self.graph
         if type(other) is not Symbol:
-            if isinstance(other, np.ndarray):
-                return NotImplemented
-            if isinstance(other, Parameter):
-                return self - _known(self.graph, other)
+            if type(other) is not float:  # which is usual
+                if isinstance(other, np.ndarray):
+                    return NotImplemented
+                if isinstance(other, Parameter):
+                    return self - _known(self.graph, other)
             if other == 0.0:
                 return self
             other = g.constant(other)
@@ -420,25 +429,25 @@ class Symbol(AbstractScalar):
         if i == j:
             return 0.0
         ops = g.op
-        if ops[j] == Op.NEG:
+        if ops[j] == _NEG:
             return self + g.symbol(g.a[j])
-        if ops[i] == Op.NEG:
+        if ops[i] == _NEG:
             return -(g.symbol(g.a[i]) + other)
         if ops[i] in _SUMS or ops[j] in _SUMS:
             found = _cancelled_difference(g, i, j)
             if found is not None:
                 return found
-        if ops[j] == Op.MUL:
+        if ops[j] == _MUL:
             rest = _rest_of_fraction(g, i, j)
             if rest is not None:
                 return rest * self
-        if ops[i] == Op.MUL:
+        if ops[i] == _MUL:
             rest = _rest_of_fraction(g, j, i)
             if rest is not None:
                 return -(rest * other)
-        if (Op.SUB, j, i, -1) in g._known:
-            return -g.node(Op.SUB, j, i)
-        return g.node(Op.SUB, i, j)
+        if (_SUB, j, i, -1) in g._known:
+            return -g.node(_SUB, j, i)
+        return g.node(_SUB, i, j)
 
     def __rsub__(self, other):
         if isinstance(other, np.ndarray):
@@ -454,62 +463,64 @@ class Symbol(AbstractScalar):
         i = self.index
         ops = g.op
         if type(other) is not Symbol:
-            if isinstance(other, np.ndarray):
-                return NotImplemented
-            if isinstance(other, Parameter):
-                return self * _known(self.graph, other)
+            if type(other) is not float:  # which is usual
+                if isinstance(other, np.ndarray):
+                    return NotImplemented
+                if isinstance(other, Parameter):
+                    return self * _known(self.graph, other)
             if other == 0.0:
                 return 0.0
             if other == 1.0:
                 return self
             if other < 0.0:
                 return -(self * -other)
-            if ops[i] == Op.NEG:
+            if ops[i] == _NEG:
                 return -(g.symbol(g.a[i]) * other)
-            if ops[i] == Op.MUL and ops[g.a[i]] == Op.CONST:
+            if ops[i] == _MUL and ops[g.a[i]] == _CONST:
                 return g.symbol(g.b[i]) * (g.value(g.a[i]) * float(other))
-            if ops[i] == Op.CONST:
+            if ops[i] == _CONST:
                 return g.value(i) * float(other)
-            return g.node(Op.MUL, g.constant(other).index, i)
+            return g.node(_MUL, g.constant(other).index, i)
         j = other.index
-        if ops[j] == Op.NEG:
+        if ops[j] == _NEG:
             return -(self * g.symbol(g.a[j]))
-        if ops[i] == Op.NEG:
+        if ops[i] == _NEG:
             return -(g.symbol(g.a[i]) * other)
-        if ops[j] == Op.CONST:
+        if ops[j] == _CONST:
             return self * g.value(j)
-        if ops[i] == Op.CONST:
+        if ops[i] == _CONST:
             return other * g.value(i)
-        if (ops[i] == Op.DIV and g.b[i] == j and _is_reciprocal(g, i)) or (
-            ops[j] == Op.DIV and g.b[j] == i and _is_reciprocal(g, j)
+        if (ops[i] == _DIV and g.b[i] == j and _is_reciprocal(g, i)) or (
+            ops[j] == _DIV and g.b[j] == i and _is_reciprocal(g, j)
         ):
             return 1.0
-        if ops[i] == Op.MUL or ops[j] == Op.MUL:
+        if ops[i] == _MUL or ops[j] == _MUL:
             found = _product_of_fraction(g, i, j)
             if found is not None:
                 return found
-        return g.node(Op.MUL, i, j) if i <= j else g.node(Op.MUL, j, i)
+        return g.node(_MUL, i, j) if i <= j else g.node(_MUL, j, i)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other):
         g = self.graph
         if type(other) is not Symbol:
-            if isinstance(other, np.ndarray):
-                return NotImplemented
-            if isinstance(other, Parameter):
-                return self / _known(self.graph, other)
+            if type(other) is not float:  # which is usual
+                if isinstance(other, np.ndarray):
+                    return NotImplemented
+                if isinstance(other, Parameter):
+                    return self / _known(self.graph, other)
             return self * (1.0 / other)
         i, j = self.index, other.index
         if i == j:
             return 1.0
-        if g.op[j] == Op.NEG:
+        if g.op[j] == _NEG:
             return -(self / g.symbol(g.a[j]))
-        if g.op[i] == Op.NEG:
+        if g.op[i] == _NEG:
             return -(g.symbol(g.a[i]) / other)
-        if g.op[j] == Op.CONST:
+        if g.op[j] == _CONST:
             return self * (1.0 / g.value(j))
-        return g.node(Op.DIV, i, j)
+        return g.node(_DIV, i, j)
 
     def __rtruediv__(self, other):
         if isinstance(other, np.ndarray):
@@ -593,26 +604,26 @@ def _same(x: Symbol | float, y: Symbol | float) -> bool:
 
 def _is_reciprocal(g: Graph, i: int) -> bool:
     """Whether node i is 1 / x."""
-    return g.op[i] == Op.DIV and g.op[g.a[i]] == Op.CONST and g.value(g.a[i]) == 1.0
+    return g.op[i] == _DIV and g.op[g.a[i]] == _CONST and g.value(g.a[i]) == 1.0
 
 
 def _product_of_fraction(g: Graph, i: int, j: int) -> Symbol | float | None:
     """i * j where one is a fraction a / x: (a / x) x = a, and (a / x) b is (b / x) a if that is there."""
     for product, b in ((i, j), (j, i)):
-        if g.op[product] != Op.MUL:
+        if g.op[product] != _MUL:
             continue
         for a, inverse in ((g.a[product], g.b[product]), (g.b[product], g.a[product])):
             if not _is_reciprocal(g, inverse):
                 continue
             if g.b[inverse] == b:
                 return g.plain(a)
-            other = g._known.get((Op.MUL, min(b, inverse), max(b, inverse), -1))
+            other = g._known.get((_MUL, min(b, inverse), max(b, inverse), -1))
             if other is not None:
-                return g._known.get((Op.MUL, min(a, other.index), max(a, other.index), -1))
+                return g._known.get((_MUL, min(a, other.index), max(a, other.index), -1))
     return None
 
 
-_SUMS = (Op.ADD, Op.SUB)
+_SUMS = (_ADD, _SUB)
 
 
 def _cancelled_sum(g: Graph, i: int, j: int) -> Symbol | float | None:
@@ -621,33 +632,33 @@ def _cancelled_sum(g: Graph, i: int, j: int) -> Symbol | float | None:
     Not a constant: who adds one and takes it away again wants what that rounds to (log1p does).
     """
     for one, other in ((i, j), (j, i)):
-        if g.op[one] != Op.SUB or g.op[g.b[one]] == Op.CONST:
+        if g.op[one] != _SUB or g.op[g.b[one]] == _CONST:
             continue
         x, p = g.a[one], g.b[one]
         if p == other:
             return g.plain(x)
-        if g.op[other] == Op.ADD and p in (g.a[other], g.b[other]):
+        if g.op[other] == _ADD and p in (g.a[other], g.b[other]):
             return g.plain(x) + g.plain(g.a[other] + g.b[other] - p)
-        if g.op[other] == Op.SUB and g.a[other] == p:
+        if g.op[other] == _SUB and g.a[other] == p:
             return g.plain(x) - g.plain(g.b[other])
     return None
 
 
 def _cancelled_difference(g: Graph, i: int, j: int) -> Symbol | float | None:
     """i - j where they have a term in common, not a constant: a - (a + b) = -b, (a + b) - (a + c) = b - c, ..."""
-    if g.op[j] != Op.CONST:
-        if g.op[i] == Op.ADD and j in (g.a[i], g.b[i]):
+    if g.op[j] != _CONST:
+        if g.op[i] == _ADD and j in (g.a[i], g.b[i]):
             return g.plain(g.a[i] + g.b[i] - j)
-        if g.op[i] == Op.SUB and g.a[i] == j:
+        if g.op[i] == _SUB and g.a[i] == j:
             return -g.plain(g.b[i])
-    if g.op[i] != Op.CONST:
-        if g.op[j] == Op.ADD and i in (g.a[j], g.b[j]):
+    if g.op[i] != _CONST:
+        if g.op[j] == _ADD and i in (g.a[j], g.b[j]):
             return -g.plain(g.a[j] + g.b[j] - i)
-        if g.op[j] == Op.SUB and g.a[j] == i:
+        if g.op[j] == _SUB and g.a[j] == i:
             return g.plain(g.b[j])
-    if g.op[i] == g.op[j] == Op.ADD:
+    if g.op[i] == g.op[j] == _ADD:
         for k in (g.a[i], g.b[i]):
-            if k in (g.a[j], g.b[j]) and g.op[k] != Op.CONST:
+            if k in (g.a[j], g.b[j]) and g.op[k] != _CONST:
                 return g.plain(g.a[i] + g.b[i] - k) - g.plain(g.a[j] + g.b[j] - k)
     return None
 
@@ -655,7 +666,7 @@ def _cancelled_difference(g: Graph, i: int, j: int) -> Symbol | float | None:
 def _rest_of_fraction(g: Graph, a: int, product: int) -> Symbol | float | None:
     """c / q where `product` is a p / q, and q - p is a number c: then a - a p / q = a c / q."""
     for x, y in ((g.a[product], g.b[product]), (g.b[product], g.a[product])):
-        if g.op[x] != Op.MUL:
+        if g.op[x] != _MUL:
             continue
         for p, inverse in ((g.a[x], g.b[x]), (g.b[x], g.a[x])):
             if not _is_reciprocal(g, inverse):

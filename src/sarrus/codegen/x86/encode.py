@@ -19,7 +19,10 @@ from sarrus.codegen.x86.patterns import PATTERN_BYTES
 from sarrus.codegen.x86.registers import REGISTER, Assignment
 
 _WORKSPACE, _CONSTANTS = 7, 6  # rdi, rsi
-_BASES = (0, 1, 2, 8, 9, 10, 11)  # rax, rcx, rdx, r8 .. r11: a function need not save them
+# For the windows, the most used first: rax, rcx, rdx, rbx, rbp, r8 .. r11, r13 .. r15. Those below 8 make an
+# instruction shorter; r12 would make it longer. Some belong to the caller and are saved, for four bytes at most.
+_BASES = (0, 1, 2, 3, 5, 8, 9, 10, 11, 13, 14, 15)
+_CALLERS = (3, 5, 13, 14, 15)
 _REACH = 256  # what a displacement of one byte reaches: from 128 below the base to 127 above
 _VZEROUPPER, _RET = b"\xc5\xf8\x77", b"\xc3"
 
@@ -43,11 +46,11 @@ def encoded(assignment: Assignment, bits: int, count: int) -> list[bytes]:
     in_memory = slot != REGISTER
     offset = np.zeros(len(words), dtype=np.int32)
     places = np.flatnonzero(in_memory)
-    prologues = []
+    frames = []
     for first, last in pairwise(np.searchsorted(places, assignment.ends).tolist()):
         here = places[first:last]
-        base[here], offset[here], prologue = _addresses(slot[here], bits * count // 8)
-        prologues.append(prologue)
+        base[here], offset[here], frame = _addresses(slot[here], bits * count // 8)
+        frames.append(frame)
 
     of_form = encodings(bits, count == 1)[form]
     table = of_form >> MAP & 3
@@ -55,7 +58,7 @@ def encoded(assignment: Assignment, bits: int, count: int) -> list[bytes]:
     is_long = (table != 1) | (base > 7)  # the prefix has three bytes, else two
     low = (15 - v) << 3 | (bits * count == 256) << 2 | of_form >> PREFIX & 3
     r_is_low = (r < 8).astype(np.int32) << 7
-    has_offset = offset != 0
+    has_offset = (offset != 0) | in_memory & (base & 7 == 5)  # (rbp and r13 without one mean something else)
     is_far = (offset < -_REACH // 2) | (offset >= _REACH // 2)
     column, kept = np.empty((len(words), 10), np.uint8), np.ones((len(words), 10), bool)
     column[:, 0] = np.where(is_long, 0xC4, 0xC5)
@@ -73,19 +76,22 @@ def encoded(assignment: Assignment, bits: int, count: int) -> list[bytes]:
     body = column[kept].tobytes()
     ends = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])[assignment.ends].tolist()
     # Others may go on with instructions that are slow while upper halves of registers are in use.
-    end = _VZEROUPPER + _RET if bits * count == 256 else _RET
-    return [start + body[a:b] + end for start, (a, b) in zip(prologues, pairwise(ends), strict=True)]
+    clean = _VZEROUPPER if bits * count == 256 else b""
+    pieces = [body[a:b] for a, b in pairwise(ends)]
+    return [before + piece + clean + after + _RET for (before, after), piece in zip(frames, pieces, strict=True)]
 
 
-def _addresses(slot: np.ndarray, slot_bytes: int) -> tuple[np.ndarray, np.ndarray, bytes]:
-    """Of each access: the base register and the bytes from there; and the instructions that set the bases."""
+def _addresses(slot: np.ndarray, slot_bytes: int) -> tuple[np.ndarray, np.ndarray, tuple[bytes, bytes]]:
+    """Of each access: the base register and the bytes from there; and the instructions that set the bases and, after
+    all, restore them.
+    """
     is_pattern = slot > REGISTER
     is_free = ~is_pattern  # of a window
     offset = np.where(slot >= 0, slot, -1 - slot) * slot_bytes
     offset[is_pattern] = (REGISTER - slot[is_pattern]) * PATTERN_BYTES
     base = np.where((slot >= 0) & is_free, _WORKSPACE, _CONSTANTS)
     span = _REACH // slot_bytes
-    prologue = b""
+    before = after = b""
     for register, start in zip(_BASES, most_used(slot[is_free], span, len(_BASES)), strict=False):
         if start >= 0:
             origin, source, inside = start, _WORKSPACE, (slot >= start) & (slot < start + span)
@@ -96,8 +102,18 @@ def _addresses(slot: np.ndarray, slot_bytes: int) -> tuple[np.ndarray, np.ndarra
         base[inside] = register
         offset[inside] -= middle
         is_free &= ~inside
-        prologue += _lea(register, source, middle)
-    return base, offset, prologue
+        if register in _CALLERS:
+            before, after = before + _push(register), _pop(register) + after
+        before += _lea(register, source, middle)
+    return base, offset, (before, after)
+
+
+def _push(register: int) -> bytes:
+    return bytes([0x41, 0x50 | register & 7] if register > 7 else [0x50 | register])
+
+
+def _pop(register: int) -> bytes:
+    return bytes([0x41, 0x58 | register & 7] if register > 7 else [0x58 | register])
 
 
 def _lea(register: int, source: int, offset: int) -> bytes:
