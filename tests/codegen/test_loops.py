@@ -305,8 +305,11 @@ def test_kernels_are_cached_and_pickled(tmp_path, monkeypatch):
     assert not build_native(traced("newton_root_limited")).from_cache
 
 
-def test_long_steps_are_cut_into_functions():
+def test_long_steps_are_cut_into_functions(monkeypatch):
     """More values than registers, several functions and tables inside the loop, values that live across all of them."""
+    from sarrus.codegen.emit import compile as pipeline
+
+    monkeypatch.setattr(pipeline, "CHUNK_SIZES", dict.fromkeys(pipeline.CHUNK_SIZES, 150))
     rng = np.random.default_rng(8)
     weights = rng.normal(size=(24, 24)) / 36.0
 

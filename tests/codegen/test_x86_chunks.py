@@ -11,8 +11,8 @@ import itertools
 import numpy as np
 import pytest
 
-from sarrus.codegen.emit.artifact import FUNCTION_TABLE_BYTES
 from sarrus.codegen.emit.memory import address_of, aligned
+from sarrus.codegen.emit.words import HEADER_BYTES
 from sarrus.codegen.passes.allocate import Action, Compute, Load, Store
 from sarrus.codegen.runtime.native import build_native
 from sarrus.codegen.tape.graph import Op
@@ -107,7 +107,7 @@ def test_actions_of_any_order(bits, count):
     lanes = workspace.view(dtype_of(bits)).reshape(3, count)
     lanes[:] = [[3.0], [4.0], [0.0]]
     code = chunk_code(tape, actions, bits, count)
-    Function(code)(address_of(workspace), address_of(constants) + FUNCTION_TABLE_BYTES)
+    Function(code)(address_of(workspace), address_of(constants) + HEADER_BYTES)
     assert lanes.tolist() == [[7.0] * count, [4.0] * count, [4.0] * count]
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from sarrus.calls.evaluator import Evaluator, evaluator_of, is_interpreting
 from sarrus.codegen.runtime.call_arrays import plain_batch
-from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
 from sarrus.codegen.tape.trace import op_count, trace
@@ -117,4 +116,10 @@ def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
 
 
 def install_verbs() -> None:
-    install(call=call, op_count=op_count, compile=compile)
+    install(call=call, op_count=op_count, compile=_compile)
+
+
+def _compile(*args: Any, **options: Any) -> Any:
+    from sarrus.codegen.runtime.compile import compile  # native code is imported when it is needed
+
+    return compile(*args, **options)

@@ -14,18 +14,19 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sarrus.codegen.runtime.compile import compile, stored_kernel
-from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.spatial.arrays import Array
+
+if TYPE_CHECKING:
+    from sarrus.codegen.runtime.kernel import Kernel
 
 LIMIT_BYTES = 256 * 2**20  # of code that is kept in memory for calls; what was made first goes first
 _RUNS_OF_TEXT = 12  # so many take as long as tracing and compiling
@@ -117,6 +118,8 @@ class Evaluator:
     def _kernel(self, model: Model, batch: int | None) -> Kernel | None:
         """The kernel, if it is on disk or if compiling it has become worth it."""
         if not self._looked_on_disk:
+            from sarrus.codegen.runtime.compile import stored_kernel  # native code is imported when it is needed
+
             self._looked_on_disk = True
             self._keep(stored_kernel(model, self.algorithm, self.inputs, self.options))
         if self.kernel is None and batch != 0 and self._spent + self._expected(model, batch) >= self._price:
@@ -140,6 +143,8 @@ class Evaluator:
         """Unless another thread of this process is at it: then this one goes on as before."""
         if self._compiling_in == os.getpid():
             return
+        from sarrus.codegen.runtime.compile import compile
+
         self._compiling_in = os.getpid()
         try:
             self._keep(compile(model, self.algorithm, inputs=self.inputs, **self.options))

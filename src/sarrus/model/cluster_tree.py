@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from sarrus.model.answer import answer
 from sarrus.model.bodies import WORLD
 from sarrus.model.clusters import bodies_of, held_bodies
 from sarrus.model.embedding import Cluster
@@ -31,7 +31,7 @@ class ClusterNode(AbstractNode):
     def bodies(self) -> tuple[int, ...]:
         return self.ports if self.cluster is None else self.cluster.bodies
 
-    @cached_property
+    @answer
     def size(self) -> int:
         return 6 * len(self.ports)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from sarrus.model.answer import answer
 from sarrus.model.bodies import WORLD
 
 
@@ -23,7 +24,7 @@ class AbstractNode(ABC):
         """How many velocities its joint has."""
         return self.v.stop - self.v.start
 
-    @cached_property
+    @answer
     @abstractmethod
     def size(self) -> int:
         """How many numbers its acceleration has."""

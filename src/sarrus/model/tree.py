@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import NamedTuple
 
+from sarrus.model.answer import answer
 from sarrus.model.bodies import WORLD
 from sarrus.model.computational_frames import choose_frames, without_noise
 from sarrus.model.joints import AbstractJointType
@@ -34,7 +34,7 @@ class Node(AbstractNode):
     inertia: Inertia  # without what was moved to the parent
     armature: Array  # (m,)
 
-    @cached_property
+    @answer
     def size(self) -> int:
         return 6
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from sarrus.errors import ModelError
+from sarrus.model.answer import answer
 from sarrus.model.constraints.arguments import checked_desired, checked_time, finite_numbers
 from sarrus.model.constraints.constraint import Constraint, Kind
 
@@ -23,7 +23,7 @@ class CenterOfMass(Constraint):
     at: Any = field(default=None, kw_only=True)  # (m,) along those axes
     kind = Kind.CENTER_OF_MASS
 
-    @cached_property
+    @answer
     def size(self) -> int:
         return len(self.axes)
 

@@ -9,6 +9,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
+from sarrus.model.answer import answer
+
 Terms = tuple[tuple[str, float], ...]  # (joint name, number), ...
 
 # Metadata of fields: whose names they hold. A reference is no part of what is held.
@@ -56,7 +58,7 @@ class Constraint(ABC):
         """What is declared, without what was computed from it."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    @cached_property
+    @answer
     @abstractmethod
     def size(self) -> int:
         """How many rows it has."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sarrus.errors import ModelError
+from sarrus.model.answer import answer
 from sarrus.model.constraints.arguments import checked_time
 from sarrus.model.constraints.constraint import JOINT, REFERENCE, Constraint, Kind, Terms
 
@@ -28,7 +28,7 @@ class Coupling(Constraint):
     references: Terms = field(default=(), metadata=REFERENCE)  # positions that q is measured from; 0 where not named
     kind = Kind.COUPLING
 
-    @cached_property
+    @answer
     def size(self) -> int:
         return 1
 
@@ -56,7 +56,7 @@ class Tendon(Constraint):
     properties: tuple[tuple[str, Any], ...] = ()
     kind = Kind.TENDON
 
-    @cached_property
+    @answer
     def size(self) -> int:
         return 0
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sarrus.errors import ModelError
+from sarrus.model.answer import answer
 from sarrus.model.constraints.arguments import checked_desired, checked_softness, checked_time
 from sarrus.model.constraints.constraint import FRAME, Constraint, Kind
 from sarrus.spatial.arrays import Array
@@ -43,7 +43,7 @@ class Contact(LinkConstraint):
     dim: int = 3
     at: Any = field(default=None, kw_only=True)
 
-    @cached_property
+    @answer
     def size(self) -> int:
         return self.dim
 
@@ -60,7 +60,7 @@ class LinkRows(LinkConstraint):
 
     K: Any = None  # (m, 6)
 
-    @cached_property
+    @answer
     def size(self) -> int:
         return len(self.K)
 

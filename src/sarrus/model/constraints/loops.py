@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import ModelError, unknown_name
+from sarrus.model.answer import answer
 from sarrus.model.constraints.arguments import checked_time
 from sarrus.model.constraints.constraint import FRAME, Constraint, Kind
 from sarrus.spatial.arrays import Array
@@ -54,12 +55,12 @@ class LoopConstraint(Constraint):
     frame_b: str = field(metadata=FRAME)
     kind = Kind.LOOP
 
-    @cached_property
+    @answer
     @abstractmethod
     def holds(self) -> tuple[Held, ...]:
         """In the order of the rows."""
 
-    @cached_property
+    @answer
     def size(self) -> int:
         return sum(held.rows for held in self.holds)
 
@@ -81,7 +82,7 @@ class LoopClosure(LoopConstraint):
     second_axis: tuple[float, float, float] | None = field(default=None, kw_only=True)
     pitch: float = field(default=0.0, kw_only=True)
 
-    @cached_property
+    @answer
     def holds(self) -> tuple[Held, ...]:
         if self.joint not in CLOSURES:
             raise unknown_name(f"joint of loop closure {self.name!r}:", self.joint, CLOSURES)
@@ -106,7 +107,7 @@ class Distance(LoopConstraint):
 
     length: float
 
-    @cached_property
+    @answer
     def holds(self) -> tuple[Held, ...]:
         return (Held.DISTANCE,)
 

@@ -1,0 +1,17 @@
+"""A property that is computed once, and may be abstract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class answer(cached_property[T]):  # noqa: N801 (a decorator, as the one that it is made of)
+    """`functools.cached_property`, which hides from `abc` that the function is abstract."""
+
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        super().__init__(function)
+        self.__isabstractmethod__ = getattr(function, "__isabstractmethod__", False)
