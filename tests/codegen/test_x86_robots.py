@@ -89,3 +89,19 @@ def test_a_machine_without_the_encoder_uses_llvm(monkeypatch):
     monkeypatch.setenv("SARRUS_BACKEND", X86)
     with pytest.raises(UnsupportedError, match="AVX2"):
         backend()
+
+
+@needs_x86
+def test_what_cannot_be_linked_is_compiled_by_llvm(monkeypatch):
+    from sarrus.codegen.emit import compile as pipeline
+    from sarrus.codegen.emit.image import NotFlatError, link_flat
+
+    def refuse_chunks(obj, names, functions):
+        if functions:
+            raise NotFlatError("an unknown relocation")
+        return link_flat(obj, names)
+
+    tape = nasty_tape(1, 60)
+    expected = build_native(tape, cache=False, backend=LLVM)
+    monkeypatch.setattr(pipeline, "link_flat", refuse_chunks)
+    assert build_native(tape, cache=False, backend=X86).artifact.code == expected.artifact.code
