@@ -89,3 +89,11 @@ def test_a_machine_without_the_encoder_uses_llvm(monkeypatch):
     monkeypatch.setenv("SARRUS_BACKEND", X86)
     with pytest.raises(UnsupportedError, match="AVX2"):
         backend()
+
+
+@needs_x86
+@pytest.mark.parametrize(("dtype", "lanes"), [("float64", 8), ("float32", 16)])
+def test_lanes_that_fill_no_register_are_compiled_by_llvm(dtype, lanes):
+    tape = nasty_tape(1, 60)
+    by_llvm = build_native(tape, dtype, lanes, cache=False, backend=LLVM)
+    assert build_native(tape, dtype, lanes, cache=False, backend=X86).artifact.code == by_llvm.artifact.code
