@@ -14,6 +14,9 @@ from sarrus.codegen.emit.words import HEADER_BYTES, PORT_WORDS, PORTS_BEGIN, Hea
 from sarrus.codegen.emit.writer import Writer
 
 
+_PREFETCHES = 8  # cache lines asked for in one turn of a loop
+
+
 def emit_batch(lane: Lane, run: str, name: str) -> str:
     """`name(inputs, outputs, first, count, scratch, constants)`: states first .. first + count - 1 of a batch.
 
@@ -80,10 +83,12 @@ def _fetch(w: Writer, lane: Lane, base: str, size: str, state: str, to_write: bo
     """The rows of a block are one piece of memory (a prefetch beyond the end does no harm)."""
     address = w.offset(base, w.value(f"mul i64 {w.value(f'mul i64 {state}, {size}')}, {lane.scalar_bytes}"))
     length = w.value(f"mul i64 {size}, {lane.bytes}")
-    lines = w.value(f"udiv i64 {w.value(f'add i64 {length}, {CACHE_LINE - 1}')}, {CACHE_LINE}")
-    with w.loop(lines) as i:
-        line = w.offset(address, w.value(f"mul i64 {i}, {CACHE_LINE}"))
-        w.do(f"call void @llvm.prefetch.p0(ptr {line}, i32 {int(to_write)}, i32 3, i32 1)")
+    piece = CACHE_LINE * _PREFETCHES
+    with w.loop(w.value(f"udiv i64 {w.value(f'add i64 {length}, {piece - 1}')}, {piece}")) as i:
+        first = w.offset(address, w.value(f"mul i64 {i}, {piece}"))
+        for number in range(_PREFETCHES):
+            line = w.offset(first, CACHE_LINE * number)
+            w.do(f"call void @llvm.prefetch.p0(ptr {line}, i32 {int(to_write)}, i32 3, i32 1)")
 
 
 def emit_check(lane: Lane, name: str) -> str:

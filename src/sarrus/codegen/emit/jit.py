@@ -11,17 +11,18 @@ import llvmlite.binding as llvm
 # The tape is already optimised and scheduled: LLVM's own passes find nothing in it, and its higher levels of code
 # generation make the same code in twice the time.
 CODEGEN_LEVEL = 1
+_OPTIMIZED = 2
 
 
 @functools.cache
-def _target_machine() -> llvm.TargetMachine:
+def _target_machine(level: int = CODEGEN_LEVEL) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=CODEGEN_LEVEL,
+        opt=level,
         reloc="pic",
         codemodel="small",
     )
@@ -32,11 +33,16 @@ def host_features() -> dict[str, bool]:
     return dict(llvm.get_host_cpu_features())
 
 
-def compile_object(ir: str) -> bytes:
-    """Object code of a module for this machine."""
-    machine = _target_machine()
+def compile_object(ir: str, optimize: bool = False) -> bytes:
+    """Object code of a module for this machine. optimize: by LLVM's passes, for what is compiled once per machine."""
+    machine = _target_machine(_OPTIMIZED if optimize else CODEGEN_LEVEL)
     context = llvm.create_context()
     module = llvm.parse_assembly(ir, context)
+    if optimize:
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        tuning = llvm.create_pipeline_tuning_options(speed_level=_OPTIMIZED)
+        passes = llvm.create_pass_builder(machine, tuning)
+        passes.getModulePassManager().run(module, passes)
     return machine.emit_object(module)
 
 

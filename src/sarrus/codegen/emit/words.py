@@ -55,6 +55,7 @@ def words_of(plan: Plan, spills: int) -> Words:
         elif isinstance(step, Begin):
             open_steps.append((len(words), slots))
             pairs = [(_value(plan, int(plan.tape.arg[k, 0])), plan.slot[k]) for k in step.loop.carried]
+            pairs = [(value, slot) for value, slot in pairs if value != slot]  # what is not there already
             entry = NONE if step.loop.entry < 0 else _value(plan, step.loop.entry)
             words += [Kind.BEGIN, 0, entry, step.mask_slot, slots, len(pairs), *_flat(pairs)]
             slots += 2  # a counter of 64 bits, also where slots have 32

@@ -10,7 +10,8 @@ class Writer:
     """One function under construction."""
 
     def __init__(self, signature: str) -> None:
-        self._lines = [f"define {signature} nounwind {{", "entry:"]
+        # Nothing of the C library, nor tables of addresses: the code must run wherever it is put.
+        self._lines = [f'define {signature} nounwind "no-builtins" "no-jump-tables"="true" {{', "entry:"]
         self._count = 0
         self.block = "entry"
 

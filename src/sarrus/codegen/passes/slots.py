@@ -11,7 +11,7 @@ import numpy as np
 
 from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Plan, Step, Table
 from sarrus.codegen.tape.graph import Op
-from sarrus.codegen.tape.tape import ARITY, Tape
+from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 
 
 def with_slots(tape: Tape, steps: list[Step]) -> Plan:
@@ -20,6 +20,7 @@ def with_slots(tape: Tape, steps: list[Step]) -> Plan:
     input_slot, output_slot = offsets[: len(tape.inputs)], offsets[len(tape.inputs) : -1]
     lives = _Lives(tape, steps)
     slots = _Slots(tape, input_slot, output_slot, top=offsets[-1])
+    slots.share_with_carried(tape)
     steps = list(steps)
     mask_slot = -1
     for s, step in enumerate(steps):
@@ -118,6 +119,24 @@ class _Slots:
                 self.slot[k] = input_slot[number] + element
             elif k in self.stores and op != Op.CONST:
                 self.slot[k] = self.stores[k][0]
+
+    def share_with_carried(self, tape: Tape) -> None:
+        """Let what a loop begins with lie where it will be carried, if nothing else needs it: no copy is needed then."""
+        uses = [tape.arg[:, c][ARITY[tape.op] > c] for c in range(3)] + [*tape.results]
+        for loop in tape.loops:
+            uses.append(np.array([*loop.updated, loop.condition, max(loop.entry, 0)]))
+        uses.append(np.array([guard.condition for guard in tape.guards], dtype=int))
+        used = np.bincount(np.concatenate(uses), minlength=len(tape))
+        for loop in tape.loops:
+            for k in loop.carried:
+                first = int(tape.arg[k, 0])
+                if tape.op[first] in IDLE or used[first] != 1 or self.slot[first] >= 0:
+                    continue
+                if self.slot[k] < 0:
+                    self.slot[k] = self.new()
+                    self.stores.setdefault(k, []).append(self.slot[k])
+                self.slot[first] = self.slot[k]
+                self.stores.setdefault(first, []).append(self.slot[k])
 
     def new(self) -> int:
         self.top += 1

@@ -19,7 +19,7 @@ def load_module(name: str, variant: str, ir: Callable[[], str], entries: list[st
     if found is None:
         from sarrus.codegen.emit import jit
 
-        obj = jit.compile_object(ir())
+        obj = jit.compile_object(ir(), optimize=True)
         disk.save(key, obj)
         found = placed(obj, entries)
     memory, addresses = found

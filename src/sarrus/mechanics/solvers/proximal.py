@@ -36,7 +36,7 @@ from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.iteration import iterate
-from sarrus.spatial.norms import root, size
+from sarrus.spatial.norms import dot, root, size
 from sarrus.spatial.precision import epsilon, within
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
@@ -149,7 +149,7 @@ def iterations(
         following, move = step(r)
         weighted = mu * r
         moved = r - following  # T r
-        rho, rest_of_r = weighted @ moved, weighted @ following
+        rho, rest_of_r = dot(weighted, moved), dot(weighted, following)
         # Where r is almost all in conflict, rho is rounding: then the plain step, which harms nothing.
         idles = choose(noise * (rho + rest_of_r), rho, 0.0, 1.0)
         beta = choose(0.5, idles, 0.0, rho * last_inverse)
@@ -157,7 +157,7 @@ def iterations(
         change = mu * following + beta * change
         moves = [x + beta * y for x, y in zip(move, moves, strict=True)]
         idle_change = 1.0 + beta * idle_change
-        alpha = choose(0.5, idles, 1.0, _quotient(rho, (mu * image) @ image))
+        alpha = choose(0.5, idles, 1.0, _quotient(rho, dot(mu * image, image)))
         r = r - alpha * image
         sums = [x + alpha * y for x, y in zip(sums, moves, strict=True)]
         # By how much more than r the accelerations may be off: (1 - t) / t is alpha - 1.
