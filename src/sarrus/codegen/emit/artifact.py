@@ -22,6 +22,7 @@ class Artifact:
     chunks: list[int]  # for all lanes
     steps: list[int]
     slots: int  # of the workspace
+    transfers: list[int]  # where the code is that moves blocks into lanes and out again; -1: there is none
     stats: dict[str, float]
 
     def to_bytes(self) -> bytes:
@@ -39,7 +40,10 @@ class Artifact:
         if len(single) != len(lanes) or (single and not code):
             raise ValueError("no machine code")
         slots = _whole(read["slots"], _MOST_SLOTS)
-        return Artifact(code, read["is_flat"], single, lanes, read["steps"], slots, read["stats"])
+        transfers = [_whole(x, len(code), -1) for x in read["transfers"]]
+        if len(transfers) != 2:
+            raise ValueError("no machine code")
+        return Artifact(code, read["is_flat"], single, lanes, read["steps"], slots, transfers, read["stats"])
 
 
 def chunk_names(lane: Lane, count: int) -> list[str]:

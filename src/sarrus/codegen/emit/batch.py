@@ -13,7 +13,6 @@ from sarrus.codegen.emit.transfer import move_rows
 from sarrus.codegen.emit.words import HEADER_BYTES, PORT_WORDS, PORTS_BEGIN, Header
 from sarrus.codegen.emit.writer import Writer
 
-
 _PREFETCHES = 8  # cache lines asked for in one turn of a loop
 
 
@@ -33,22 +32,34 @@ def emit_batch(lane: Lane, run: str, name: str) -> str:
     end = w.value("add i64 %first, %count")
     checks = w.value(f"icmp sge i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0")
     blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
+    gather, scatter = (
+        w.value(f"load ptr, ptr {w.offset('%k', 8 * which - HEADER_BYTES)}, align 8")
+        for which in (Header.GATHER, Header.SCATTER)
+    )
     with w.loop(blocks) as block:
         state = w.value(f"add i64 {w.value(f'mul i64 {block}, {lanes}')}, %first")
         following = w.value(f"add i64 {state}, {lanes}")
-        for count, table, arrays, to_write in (
-            (n_inputs, inputs, "%inputs", False),
-            (n_outputs, outputs, "%outputs", True),
-        ):
-            with w.loop(count) as i:
-                size, slots, base = _port(w, lane, table, arrays, i)
-                if not to_write:
-                    move_rows(w, lane, _rows(w, lane, base, size, state, end, None), slots, size, to_rows=False)
-                _fetch(w, lane, base, size, following, to_write)
+        whole = w.value(f"icmp ule i64 {following}, {end}")
+        own = w.value(f"and i1 {whole}, {w.value(f'icmp ne ptr {gather}, null')}")
+        with w.when(own):
+            w.do(f"call void {gather}(ptr %inputs, i64 {state}, ptr %w, ptr %outputs)")
+        with w.when(w.value(f"xor i1 {own}, true")):
+            for count, table, arrays, to_write in (
+                (n_inputs, inputs, "%inputs", False),
+                (n_outputs, outputs, "%outputs", True),
+            ):
+                with w.loop(count) as i:
+                    size, slots, base = _port(w, lane, table, arrays, i)
+                    if not to_write:
+                        move_rows(w, lane, _rows(w, lane, base, size, state, end, None), slots, size, to_rows=False)
+                    _fetch(w, lane, base, size, following, to_write)
         with w.when(checks):
             w.do(f"call void @{name}_check(ptr %w, ptr {ports}, ptr {invalid})")
         w.do(f"call void @{run}(ptr %w, ptr %k)")
-        with w.loop(n_outputs) as i:
+        own = w.value(f"and i1 {whole}, {w.value(f'icmp ne ptr {scatter}, null')}")
+        with w.when(own):
+            w.do(f"call void {scatter}(ptr %outputs, i64 {state}, ptr %w)")
+        with w.when(w.value(f"xor i1 {own}, true")), w.loop(n_outputs) as i:
             size, slots, base = _port(w, lane, outputs, "%outputs", i)
             move_rows(w, lane, _rows(w, lane, base, size, state, end, padding), slots, size, to_rows=True)
     return "\n".join([emit_check(lane, f"{name}_check"), w.finish()])

@@ -19,6 +19,7 @@ from sarrus.codegen.passes.steps import Chunk
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.encode import can_encode, encoded
 from sarrus.codegen.x86.registers import Assignment
+from sarrus.codegen.x86.transfer import LANES, SCALAR, gather_code, scatter_code
 
 # Instructions per function. LLVM's time per instruction grows with it; ours does not, and less goes through memory.
 CHUNK_SIZES = {LLVM: 300, X86: 1200}
@@ -51,7 +52,10 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
         "plan_seconds": clock[1] - clock[0],
         "code_seconds": clock[2] - clock[1],
     }
-    return Artifact(code, is_flat, chunks[0], chunks[-1], words.steps, words.slots, stats)
+    transfers = [-1, -1]
+    if made_by == X86 and (lane.bits, lane.count) == (8 * SCALAR, LANES):
+        code, transfers = _with_transfers(code, tape)
+    return Artifact(code, is_flat, chunks[0], chunks[-1], words.steps, words.slots, transfers, stats)
 
 
 def _encode(tape: Tape, actions: list[list[Action]], lanes: list[Lane]) -> tuple[bytes, bool, list[list[int]]]:
@@ -62,6 +66,14 @@ def _encode(tape: Tape, actions: list[list[Action]], lanes: list[Lane]) -> tuple
     functions = [code for lane in lanes for code in encoded(assignment, lane.bits, lane.count)]
     image, places = side_by_side(functions)
     return image, True, [places[len(actions) * n : len(actions) * (n + 1)] for n in range(len(lanes))]
+
+
+def _with_transfers(code: bytes, tape: Tape) -> tuple[bytes, list[int]]:
+    """The image with what moves whole blocks of states, and where that is."""
+    sizes = [port.size for port in tape.inputs], [port.size for port in tape.outputs]
+    transfers = [gather_code(*sizes), scatter_code(*sizes)]
+    image, places = side_by_side([code, *(x or b"" for x in transfers)])
+    return image, [-1 if x is None else place for x, place in zip(transfers, places[1:], strict=True)]
 
 
 def _compile(tape: Tape, actions: list[list[Action]], lanes: list[Lane]) -> tuple[bytes, bool, list[list[int]]]:

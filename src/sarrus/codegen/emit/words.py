@@ -17,8 +17,9 @@ from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Plan,
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 
-# Addresses in the header, in this order: three functions of the C library, and the lists of words.
-Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS", start=0)
+# Addresses in the header, in this order: three functions of the C library, the lists of words, and the kernel's own
+# code that moves whole blocks of states (`x86/transfer.py`; zero: it has none).
+Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER", start=0)
 HEADER_BYTES = 192  # before the constants, which begin at a cache line; it ends with the encoder's patterns
 Kind = IntEnum("Kind", "END CHUNK BEGIN AGAIN ENTER SINCOS ATAN2 EXP LOG TANH", start=0)  # of a step
 TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Kind.LOG, "tanh": Kind.TANH}

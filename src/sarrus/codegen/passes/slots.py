@@ -121,7 +121,7 @@ class _Slots:
                 self.slot[k] = self.stores[k][0]
 
     def share_with_carried(self, tape: Tape) -> None:
-        """Let what a loop begins with lie where it will be carried, if nothing else needs it: no copy is needed then."""
+        """Let what a loop begins with lie where it is carried, if nothing else needs it: no copy is needed then."""
         uses = [tape.arg[:, c][ARITY[tape.op] > c] for c in range(3)] + [*tape.results]
         for loop in tape.loops:
             uses.append(np.array([*loop.updated, loop.condition, max(loop.entry, 0)]))

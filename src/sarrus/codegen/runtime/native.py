@@ -79,9 +79,12 @@ class NativeKernel:
         self.code_bytes = len(artifact.code)
         self.stats = artifact.stats
         memory, single_chunks, chunks = _load(artifact, lane)
+        transfers = [memory.address + x if x >= 0 else 0 for x in artifact.transfers] if artifact.is_flat else [0, 0]
         address = _drivers(lane)
-        self._single_data = KernelData(tape, artifact, Lane(lane.bits, 1, lane.fma), single_chunks, memory)
-        self._data = KernelData(tape, artifact, lane, chunks, memory) if lane.count > 1 else self._single_data
+        self._single_data = KernelData(tape, artifact, Lane(lane.bits, 1, lane.fma), single_chunks, [0, 0], memory)
+        self._data = self._single_data
+        if lane.count > 1:
+            self._data = KernelData(tape, artifact, lane, chunks, transfers, memory)
         prototype = ctypes.CFUNCTYPE(
             None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
         )
@@ -184,7 +187,9 @@ class KernelData:
     keeps  what must stay in memory with it
     """
 
-    def __init__(self, tape: Tape, artifact: Artifact, lane: Lane, chunks: Sequence[int], keeps: Any) -> None:
+    def __init__(
+        self, tape: Tape, artifact: Artifact, lane: Lane, chunks: Sequence[int], transfers: Sequence[int], keeps: Any
+    ) -> None:
         self.workspace = -(-artifact.slots * lane.bytes // CACHE_LINE) * CACHE_LINE
         longest = max((port.size for port in tape.outputs), default=0)
         # A driver's scratch: the workspace, how many states were not valid, where rows go that are only padding.
@@ -192,7 +197,7 @@ class KernelData:
         steps = np.array(artifact.steps, dtype=np.int64)
         ports = np.array(ports_of(tape, self.workspace, _UNIT), dtype=np.int64)
         addresses = np.array(chunks, dtype=np.uint64)
-        header = [*_c_functions(), address_of(steps), address_of(addresses), address_of(ports)]
+        header = [*_c_functions(), address_of(steps), address_of(addresses), address_of(ports), *transfers]
         values = tape.constants.astype(lane.dtype)
         memory = aligned(HEADER_BYTES + len(values) * lane.bytes)
         memory[: 8 * len(header)].view(np.uint64)[:] = header
