@@ -26,31 +26,30 @@ from sarrus.spatial.parameter import is_casadi
 def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
     """The result of an algorithm for checked arguments."""
     key = None
-    if len(args) > 1 and kwargs.keys() <= algorithm.option_names:
-        model, *arrays = args
-        options = tuple([arrays.pop(k) for k in algorithm.option_places if k < len(arrays)])
-        key = algorithm.name, len(args), options, *kwargs.items()
+    if not kwargs or kwargs.keys() <= algorithm.option_names:
+        cut = algorithm.first_option
+        arrays = args[1:cut]
         try:
-            evaluator = model.remembered.get(key)
-        except (AttributeError, TypeError):  # no model; an option that has no hash
+            key = algorithm.name, len(arrays), args[cut:], *kwargs.items()
+            evaluator = args[0].remembered.get(key)
+        except (AttributeError, IndexError, TypeError):  # no model; an option that has no hash
             evaluator = key = None
-        if evaluator is not None and evaluator.kernel is not None and not is_interpreting():
-            result = _run_native(evaluator, arrays)
+        if evaluator is not None and evaluator.checked is not None and not is_interpreting():
+            result = evaluator.checked(*arrays)  # native code; None: not exactly one valid state
+            if result is not None:
+                return result if evaluator.wrap is None else evaluator.wrap(result)
+            result = _run_batch(evaluator, arrays)
             if result is not None:
                 return result
     return _careful(algorithm, args, kwargs, key)
 
 
-def _run_native(evaluator: Evaluator, arrays: list[Any]) -> Any:
-    """The result for arrays that are just as native code wants them, in its order; None if they are not."""
+def _run_batch(evaluator: Evaluator, arrays: tuple[Any, ...]) -> Any:
+    """The results for a batch of arrays that are just as native code wants them; None if they are not."""
     kernel = evaluator.kernel
-    assert kernel is not None
-    result = kernel.native.call_checked(*arrays)
-    if result is not None:
-        return kernel.of_one(result)
     held: list[Any] = []
-    batch = plain_batch(tuple(arrays), kernel.shapes, kernel.dtype, held)
-    return kernel.of_valid(tuple(arrays), batch) if batch else None
+    batch = None if kernel is None else plain_batch(arrays, kernel.shapes, kernel.dtype, held)
+    return kernel.of_valid(arrays, batch) if kernel is not None and batch else None
 
 
 def _careful(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:

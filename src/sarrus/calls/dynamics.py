@@ -62,7 +62,10 @@ def forward_dynamics(
 
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
     """
-    name = method_for(model, method)
+    name = model.remembered.get(("method", method)) if isinstance(model, Model) else None
+    if name is None:
+        name = method_for(model, method)
+        model.remembered["method", method] = name
     result = find(name)(model, q, v, tau, **arguments)
     if name == TREE:
         external = arguments.get("external_forces")

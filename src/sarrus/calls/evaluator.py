@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -63,6 +63,8 @@ class Evaluator:
     def __init__(self, algorithm: AnyAlgorithm, inputs: tuple[str, ...], options: dict[str, Any]) -> None:
         self.algorithm, self.inputs, self.options = algorithm, inputs, options
         self.kernel: Kernel | None = None
+        self.checked: Callable[..., Any] | None = None  # its native code for one valid state,
+        self.wrap: Callable[[Any], Any] | None = None  # and what makes the result of that, unless it is the result
         self._looked_on_disk = False
         self._spent = 0.0  # seconds of interpreting
         self._price = float("inf")  # of compiling, as far as is known
@@ -156,11 +158,13 @@ class Evaluator:
     def _keep(self, kernel: Kernel | None) -> None:
         self.kernel, self._tape = kernel, None
         if kernel is not None:
+            self.wrap = None if kernel.gives_one_array else kernel.of_one
+            self.checked = kernel.native.call_checked
             _kept.add(self, kernel.native.code_bytes)
 
     def forget(self) -> None:
         """Give the kernel up; on disk it is still there."""
-        self.kernel, self._looked_on_disk = None, False
+        self.kernel, self.checked, self._looked_on_disk = None, None, False
 
     def _traced(self, model: Model) -> Tape:
         if self._tape is None:

@@ -144,10 +144,11 @@ class Algorithm(Generic[P, R]):
         return frozenset(self.options)
 
     @cached_property
-    def option_places(self) -> tuple[int, ...]:
-        """Where options are among the arguments after the model, the last first."""
-        names = list(self.signature.parameters)[1:]
-        return tuple(k for k in reversed(range(len(names))) if names[k] in self.options)
+    def first_option(self) -> int:
+        """Which argument is the first option, after which there are no more arrays."""
+        names = list(self.signature.parameters)
+        arrays = [k for k, name in enumerate(names) if name not in self.options]
+        return arrays[-1] + 1 if arrays == list(range(len(arrays))) else 1  # else only the careful way finds them
 
     @cached_property
     def result_type(self) -> type[tuple[Any, ...]]:

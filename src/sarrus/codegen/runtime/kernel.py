@@ -100,6 +100,11 @@ class Kernel:
             self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
         return self._wrapped(outputs, out)
 
+    @property
+    def gives_one_array(self) -> bool:
+        """Whether what the native code gives for one state is the result as it is."""
+        return self._result is None and not self._has_scalars
+
     def of_one(self, result: Any) -> Any:
         """What a public call returns for one state, of what the native code gives: numbers are Python's."""
         if self._has_scalars:
