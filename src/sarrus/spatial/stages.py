@@ -13,9 +13,7 @@ from contextvars import ContextVar
 _current: ContextVar[str] = ContextVar("sarrus_stage", default="other")
 
 
-def current_stage() -> str:
-    """The innermost stage that is open, or "other"."""
-    return _current.get()
+current_stage = _current.get  # the innermost stage that is open, or "other"; a tracer asks it of every operation
 
 
 @contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,12 +59,24 @@ def compile(  # the name users expect; the builtin is not used here
     key = None if not cache or parameters else _key(model, algorithm, names, options, lane)
     native = None if key is None else stored.load(key, lane)
     if native is None:
-        with precision(kind):
+        with precision(kind), without_collection():
             tape = trace(model, algorithm, inputs=names, parameters=parameters, **options)
-        native = build_native(tape, kind.name, lane.count, cache=cache and key is None)
+            native = build_native(tape, kind.name, lane.count, cache=cache and key is None)
         if key is not None:
             stored.save(key, native)
     return Kernel(algorithm, model.name, native, key)
+
+
+@contextlib.contextmanager
+def without_collection() -> Iterator[None]:
+    """Inside, Python does not look for cycles: it would find none, in a sixth of the time that compiling takes."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def stored_kernel(

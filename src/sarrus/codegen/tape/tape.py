@@ -349,11 +349,10 @@ def _check_scopes(
     inner = (segment % 2 == 1) & (op != Op.CARRIED)
     if not inner.any():
         return
-    used = [(k, -1) for result in results for k in result.tolist()]
-    for loop in loops:
-        used += [(k, segment[loop.start]) for k in (*loop.updated, loop.condition)]
+    used: list[tuple[np.ndarray, np.ndarray | int]] = [(result, -1) for result in results]  # values, and where
+    used += [(np.array([*loop.updated, loop.condition]), int(segment[loop.start])) for loop in loops]
     for column in range(3):
         users = np.flatnonzero(ARITY[op] > column)
-        used += zip(arg[users, column].tolist(), segment[users].tolist(), strict=True)
-    if any(inner[k] and segment[k] != place for k, place in used):
+        used.append((arg[users, column], segment[users]))
+    if any((inner[values] & (segment[values] != place)).any() for values, place in used):
         raise UnsupportedError(_LEAK)

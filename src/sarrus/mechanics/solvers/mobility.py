@@ -32,8 +32,9 @@ def mobilities(model: Model) -> list[Array]:
         raise UnsupportedError(
             f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
         )
-    kinds_of = _kinds(model)
-    samples = [_mobility(model, random_state(model, seed)[0], kinds_of) for seed in range(_SAMPLES)]
+    posed = [_posed(model, random_state(model, seed)[0]) for seed in range(_SAMPLES)]
+    kinds_of = _kinds(posed[0][1])
+    samples = [_mobility(*at, kinds_of) for at in posed]
     mobility = {key: float(np.mean([sample[key] for sample in samples])) for key in samples[0]}
     lump = {"linear": 1.0 / float(model.mass or 1.0), "angular": 1.0 / (_rotational(model) or 1.0)}
     usual = {
@@ -64,10 +65,9 @@ def _rotational(model: Model) -> float:
     return armature + sum(float(np.trace(body.inertia.Io)) for body in model.bodies)
 
 
-def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[int, str], float]:
+def _mobility(at: Mechanism, rows: list[Rows], kinds_of: list[list[str]]) -> dict[tuple[int, str], float]:
     """The mean of J M^-1 J^T over the diagonal elements of each constraint's linear and of its angular rows."""
-    at, rows = _posed(model, q)
-    diagonal = carry_rows(propagators(at.nodes), rows, q.dtype).diagonal()
+    diagonal = carry_rows(propagators(at.nodes), rows, at.q.dtype).diagonal()
     out = {}
     for number, (r, kinds) in enumerate(zip(rows, kinds_of, strict=True)):
         w = diagonal[r.span]
@@ -76,10 +76,8 @@ def _mobility(model: Model, q: Array, kinds_of: list[list[str]]) -> dict[tuple[i
     return out
 
 
-def _kinds(model: Model) -> list[list[str]]:
+def _kinds(rows: list[Rows]) -> list[list[str]]:
     """Per constraint and row, "linear" or "angular": whether the row's matrix has a linear part on some body."""
-    q = random_state(model, 0)[0]
-    _, rows = _posed(model, q)
     linear = [[any(block.K[x, :3].any() for block in r.blocks) for x in range(len(r.k))] for r in rows]
     return [["linear" if x else "angular" for x in of_one] for of_one in linear]
 
