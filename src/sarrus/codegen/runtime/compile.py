@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -60,8 +61,11 @@ def compile(  # the name users expect; the builtin is not used here
     native = None if key is None else stored.load(key, lane)
     if native is None:
         with precision(kind), without_collection():
+            start = time.perf_counter()
             tape = trace(model, algorithm, inputs=names, parameters=parameters, **options)
+            traced = time.perf_counter() - start
             native = build_native(tape, kind.name, lane.count, cache=cache and key is None)
+        native.stats["trace_seconds"] = traced
         if key is not None:
             stored.save(key, native)
     return Kernel(algorithm, model.name, native, key)

@@ -24,6 +24,8 @@ from sarrus.model.arguments import empty
 from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.status import Status
 
+_SPENT = {"tracing": "trace", "order and registers": "plan", "machine code": "code"}
+
 
 def _revived(algorithm: AnyAlgorithm, model_name: str, tape: Tape, dtype: str, lanes: int, key: str | None) -> Kernel:
     """A pickled kernel where it arrives: loaded if this machine has it, else compiled."""
@@ -179,7 +181,9 @@ class Kernel:
         count, native = self.op_count, self.native
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in count.by_kind.items() if n)
         stages = ", ".join(f"{stage} {n:,}" for stage, n in count.by_stage.items())
-        origin = "loaded from the cache" if native.from_cache else "compiled"
+        origin = f"loaded from the cache in {native.compile_seconds:.3f} s" if native.from_cache else "compiled now"
+        seconds = {what: native.stats.get(f"{key}_seconds", 0.0) for what, key in _SPENT.items()}
+        spent = ", ".join(f"{what} {s:.3f}" for what, s in seconds.items())
         limits = ", ".join(str(loop.limit) for loop in self.tape.loops)
         again = f"  iterations {limits} at most, {count.per_iteration:,} operations each\n" if limits else ""
         takes = ", ".join(f"{p.name} {p.shape}" for p in self.tape.inputs)
@@ -191,6 +195,7 @@ class Kernel:
             f"  operations {count.total:,}: {kinds}\n"
             f"  stages     {stages}\n{again}"
             f"  code       {native.code_bytes:,} bytes, {native.lanes} {self.dtype} lanes and a scalar version, "
-            f"{origin} in {native.compile_seconds:.3f} s\n"
+            f"{origin}\n"
+            f"  compiling  {sum(seconds.values()):.3f} s: {spent}\n"
             f"  hash       {self.source_hash[:16]}"
         )
