@@ -181,3 +181,22 @@ def test_the_help_names_everything_that_can_be_given(function):
     names += [x.name for x in inspect.signature(sarrus.Simulation.run).parameters.values() if x.kind is x.KEYWORD_ONLY]
     for name in names:
         assert f"\n{name} " in function.__doc__ or f"`{name}`" in function.__doc__, name
+
+
+@pytest.mark.parametrize("project_every", [None, 5])
+def test_single_precision(project_every):
+    """The same motion to its digits, in runs and in steps; the adaptive integrator is refused in words."""
+    q, v = (np.tile(x, (5, 1)) for x in on_the_loop(MODEL))
+    both = [sarrus.Simulation(MODEL, dtype=dtype, project_every=project_every) for dtype in ("float64", "float32")]
+    runs = [simulation.run(q, v, steps=200) for simulation in both]
+    assert runs[1].statuses == {"ok": 5 * 201}
+    np.testing.assert_allclose(runs[1].q, runs[0].q, atol=1e-4)
+    state = both[1].start(q, v)
+    for _ in range(200):
+        state = both[1].step(state)
+    assert state.q.dtype == np.float32
+    np.testing.assert_array_equal(state.q, runs[1].q[:, -1].astype(np.float32))
+    with pytest.raises(UnsupportedError, match="adaptive integrator needs float64"):
+        sarrus.Simulation(MODEL, dtype="float32", integrator="adaptive")
+    with pytest.raises(UnknownNameError, match="float64, float32"):
+        sarrus.Simulation(MODEL, dtype="half")

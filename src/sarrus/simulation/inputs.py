@@ -39,7 +39,14 @@ class Actions(NamedTuple):
 
 
 def as_actions(
-    model: Model, controller: Any, tau: Any, controls: Any, external_forces: Any, batch: int, steps: int
+    model: Model,
+    controller: Any,
+    tau: Any,
+    controls: Any,
+    external_forces: Any,
+    batch: int,
+    steps: int,
+    dtype: Any = float,
 ) -> Actions:
     """Joint forces, controls, forces on bodies and a controller, checked and sorted."""
     compiled: list[AbstractController] = []
@@ -58,20 +65,20 @@ def as_actions(
     arrays: dict[str, tuple[int, Any]] = {} if tau is None else {"tau": (model.nv, tau)}
     for one in compiled:
         arrays |= one.inputs(model)
-    inputs = {name: as_step_input(name, x, size, batch, steps) for name, (size, x) in arrays.items()}
+    inputs = {name: as_step_input(name, x, size, batch, steps, dtype) for name, (size, x) in arrays.items()}
     if external_forces is not None:
-        inputs["external_forces"] = _forces_on_bodies(model, external_forces, batch, steps)
+        inputs["external_forces"] = _forces_on_bodies(model, external_forces, batch, steps, dtype)
     return Actions(tuple(compiled), inputs, functions)
 
 
-def _forces_on_bodies(model: Model, given: Any, batch: int, steps: int) -> Array:
+def _forces_on_bodies(model: Model, given: Any, batch: int, steps: int, dtype: Any) -> Array:
     """(B, T, 6 nb) of (nb, 6), (T, nb, 6) or (B, T, nb, 6)."""
     nb = model.nb
     expected = f"external_forces: expected shape ({nb}, 6), ({steps}, {nb}, 6) or ({batch}, {steps}, {nb}, 6)"
     array = as_numbers(expected, given)
     if array.ndim not in (2, 3, 4) or array.shape[-2:] != (nb, 6):
         raise StateError(f"{expected}, got {array.shape}")
-    return as_step_input("external_forces", array.reshape(*array.shape[:-2], 6 * nb), 6 * nb, batch, steps)
+    return as_step_input("external_forces", array.reshape(*array.shape[:-2], 6 * nb), 6 * nb, batch, steps, dtype)
 
 
 def check_function(argument: str, given: Any) -> PythonController:
@@ -82,10 +89,10 @@ def check_function(argument: str, given: Any) -> PythonController:
     return given
 
 
-def as_step_input(name: str, value: Any, size: int, batch: int, steps: int) -> Array:
+def as_step_input(name: str, value: Any, size: int, batch: int, steps: int, dtype: Any = float) -> Array:
     """(B, T, n) of an array (n,), (T, n) or (B, T, n), axes of length 1 held; else an error that says what to give."""
     expected = f"{name}: expected shape ({size},), ({steps}, {size}) or ({batch}, {steps}, {size})"
-    given = np.atleast_1d(as_type(expected, as_numbers(expected, value), float))
+    given = np.atleast_1d(as_type(expected, as_numbers(expected, value), np.dtype(dtype)))
     array: Array = given.reshape((1,) * (3 - given.ndim) + given.shape)
     fits = array.ndim == 3 and array.shape[0] in (1, batch) and array.shape[2] == size
     if not fits or (array.shape[1] != 1 and array.shape[1] < steps):
@@ -93,7 +100,7 @@ def as_step_input(name: str, value: Any, size: int, batch: int, steps: int) -> A
     if not np.isfinite(given).all():
         where = [int(i) for i in np.argwhere(~np.isfinite(given))[0]]
         raise StateError(f"{name}{where} is {given[tuple(where)]}: every number must be finite")
-    rows = array[:, : max(1, steps)] if array.shape[1] else np.zeros((1, 1, size))
+    rows = array[:, : max(1, steps)] if array.shape[1] else np.zeros((1, 1, size), dtype)
     return np.broadcast_to(rows, (batch, max(1, steps), size))
 
 

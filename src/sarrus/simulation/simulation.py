@@ -60,6 +60,7 @@ class Simulation:
     record         what is recorded, beside q and v: tau, qdd, forces, residual, iterations, status
     record_every   steps from one recorded state to the next; the first and the last are always recorded
     threads        for a batch; None: as many as are worth it
+    dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
     """
 
     model: Model
@@ -76,10 +77,14 @@ class Simulation:
     record: Iterable[str] = tuple(FIELDS)
     record_every: int = 1
     threads: int | None = None
+    dtype: str = "float64"
 
     def __post_init__(self) -> None:
         if not isinstance(self.integrator, str) or self.integrator not in INTEGRATORS:
             raise unknown_name("integrator", self.integrator, INTEGRATORS)
+        check_name("dtype", self.dtype, ("float64", "float32"))
+        if self.dtype == "float32" and self.integrator == "adaptive":
+            raise UnsupportedError("the adaptive integrator needs float64: float32 rounds more than a step errs")
         positive_number("dt", self.dt)
         positive_number("accuracy", self.accuracy)
         whole_number("record_every", self.record_every, least=1)
@@ -141,7 +146,7 @@ class Simulation:
         }  # fmt: skip
         names = tuple(dict.fromkeys(["q", "v", *self.record]))
         threads = stepper.kernels.step.threads_for(len(q) * steps, self.threads)
-        whole = StepRange(len(q), 0, steps, steps, self.record_every, names, threads, progress)
+        whole = StepRange(len(q), 0, steps, steps, self.record_every, names, threads, progress, self.dtype)
         return TimeLoop(self.stepped_model, whole, stepper, settings).run(q, v, save, resume)
 
     def rollout(self, q0: Any, v0: Any = None, tau: Any = None, *, steps: int | None = None, **more: Any) -> Trajectory:
@@ -195,10 +200,12 @@ class Simulation:
         if isinstance(state, StepResult):
             before = {"alive": state.alive, "forces0": state.forces} | state.carried
             carry |= {
-                name: np.array(x, float).reshape(carry[name].shape) for name, x in before.items() if name in carry
+                name: np.array(x, self.dtype).reshape(carry[name].shape) for name, x in before.items() if name in carry
             }
         threads = stepper.kernels.step.threads_for(batch, self.threads)
-        rows, done = stepper.advance(carry, StepRange(batch, first, first + 1, first + 2, 1, tuple(FIELDS), threads))
+        rows, done = stepper.advance(
+            carry, StepRange(batch, first, first + 1, first + 2, 1, tuple(FIELDS), threads, dtype=self.dtype)
+        )
         if done == first:
             raise KeyboardInterrupt
         worst = carry["worst_status"]  # of what came after the row: a projection, or all of an adaptive step
@@ -209,11 +216,11 @@ class Simulation:
             "status": status.astype(np.int32), "iterations": found["iterations"].astype(np.int32)
         }  # fmt: skip
         shape = () if single else (batch,)
-        found |= {"alive": carry["alive"].reshape(shape), "worst_status": np.array(status, float)}
+        found |= {"alive": carry["alive"].reshape(shape), "worst_status": np.array(status, self.dtype)}
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else x for name, x in found.items()}
         carried = {name: x.copy() for name, x in carry.items() if name not in StepResult._fields}
         count, time = first + 1, (first + 1) * self.dt
-        return StepResult(**arrays, step=np.full(shape, float(count)), steps=count, time=time, carried=carried)
+        return StepResult(**arrays, step=np.full(shape, count, self.dtype), steps=count, time=time, carried=carried)
 
     # --- how it is done ---------------------------------------------------------------------------------------
 
@@ -266,7 +273,9 @@ class Simulation:
         one_step: bool = False,
     ) -> AbstractStepper:
         """The way through time that fits the integrator and what acts; for one step a program is not worth it."""
-        actions = as_actions(self.stepped_model, self.controller, tau, controls, external_forces, batch, steps)
+        actions = as_actions(
+            self.stepped_model, self.controller, tau, controls, external_forces, batch, steps, self.dtype
+        )
         is_adaptive = self.integrator == "adaptive"
         if is_adaptive and actions.functions:
             raise UnsupportedError(
@@ -276,7 +285,7 @@ class Simulation:
         key = tuple(name for name in ("tau", "external_forces") if name in actions.inputs), actions.controllers
         if key not in self._kernels:
             settings = replace(self._step_settings, controllers=actions.controllers)
-            self._kernels[key] = StepKernels(self.stepped_model, settings, key[0], self._project_every)
+            self._kernels[key] = StepKernels(self.stepped_model, settings, key[0], self._project_every, self.dtype)
         in_python = actions.functions or one_step
         kind = AdaptiveStepper if is_adaptive else PythonStepper if in_python else NativeStepper
         return kind(self._kernels[key], actions, single)

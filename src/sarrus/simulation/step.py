@@ -21,9 +21,11 @@ from sarrus.simulation.integrators import FIXED_STEP, Acceleration, Dynamics
 from sarrus.simulation.joint_forces import JointForceParameters, joint_forces, within_effort
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.precision import within
 from sarrus.status import Status
 
 _LARGEST = 1e16  # of the squared size of q and v
+_PROJECTED = 1e-12  # metres or radians: where a projection ends
 _CLOSED = 1e-8  # metres or radians: an error that a projection may leave
 
 
@@ -168,8 +170,8 @@ class ProjectedState(NamedTuple):
 
 def project_state(model: Model, q: Array, v: Array, alive: Array, worst_status: Array) -> ProjectedState:
     """The state projected onto the constraints; as it was where that fails."""
-    found = project.text(model, q, v)
-    good = choose(found.error.item(), _CLOSED, alive.item(), 0.0)
+    found = project.text(model, q, v, tolerance=within(_PROJECTED, 1e1))
+    good = choose(found.error.item(), within(_CLOSED, 1e2), alive.item(), 0.0)
     still, (q, v) = keep_finite(good, (found.q, q), (found.v, v))
     status = choose(0.5, still, 0.0, choose(0.5, alive.item(), Status.NOT_PROJECTED, Status.DIVERGED))
     return ProjectedState(q, v, scalar(worse(worst_status.item(), status)))

@@ -51,13 +51,13 @@ class StepCall:
         self._pick = itemgetter(*(places.get(name, known.get(name, 0)) for name in self._kernel.input_names))
         takes, gives = set(self._kernel.input_names), self._kernel.output_names
         self.fits = takes <= known.keys() | places.keys() and gives == _OUTPUTS
-        self._zero = np.zeros(())
+        self._zero = np.zeros((), self._kernel.dtype)
         self._pool: list[list[Array]] = []
 
     def __call__(self, state: StepResult, given: tuple[Any, ...]) -> StepResult | None:
         """The next state; None if something about the arrays needs to be changed or explained."""
         single = state.q.ndim == 1
-        zero = self._zero if single else np.zeros(len(state.q))
+        zero = self._zero if single else np.zeros(len(state.q), self._kernel.dtype)
         arrays = self._pick((*state, zero, *given))
         found: Any = self._kernel.native.call_checked(*arrays) if single else self._batch(arrays)
         if found is None:
@@ -92,7 +92,7 @@ class StepCall:
         for arrays in self._pool:
             if len(arrays[0]) == batch and all(sys.getrefcount(array) <= 3 for array in arrays):
                 return arrays
-        made = [np.empty((batch, *port.shape)) for port in self._kernel.tape.outputs]
+        made = [np.empty((batch, *port.shape), self._kernel.dtype) for port in self._kernel.tape.outputs]
         self._pool = [*self._pool, made][-_POOL:]
         return made
 

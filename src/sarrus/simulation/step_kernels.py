@@ -24,17 +24,21 @@ _CARRIED["forces"] = "forces0"
 class StepKernels:
     """A compiled step with its projection. With the adaptive integrator, `stepped` is an attempt at a step."""
 
-    def __init__(self, model: Model, settings: StepSettings, takes: tuple[str, ...], project_every: int | None) -> None:
+    def __init__(
+        self, model: Model, settings: StepSettings, takes: tuple[str, ...], project_every: int | None, dtype: str
+    ) -> None:
         explicit_model, explicit, attempted = model, settings, None
         if settings.integrator == "implicit":
             explicit_model, explicit = implicit_step(model, settings)
         elif settings.integrator == "adaptive":  # a plain step evaluates the dynamics at recorded states
             explicit = replace(settings, integrator="semi_implicit_euler", accuracy=0.0)
-            attempted = compile(model, step_algorithm(model, settings, takes, attempt, SCALARS), settings=settings)
+            attempted = compile(
+                model, step_algorithm(model, settings, takes, attempt, SCALARS), settings=settings, dtype=dtype
+            )
         algorithm = step_algorithm(explicit_model, explicit, takes)
-        self.step: Kernel = compile(explicit_model, algorithm, settings=explicit)
+        self.step: Kernel = compile(explicit_model, algorithm, settings=explicit, dtype=dtype)
         self.stepped: Kernel = attempted or self.step
-        self.projection: Kernel | None = compile(model, PROJECTION) if project_every else None
+        self.projection: Kernel | None = compile(model, PROJECTION, dtype=dtype) if project_every else None
         self.project_every = project_every or 0
         self.dt = settings.dt
         self.inputs = self.step.input_names
@@ -47,8 +51,9 @@ class StepKernels:
         """What states (B, n) carry at first."""
         first = {"q": q, "v": v, "alive": 1.0, "step": step, "h": self.dt}
         shapes = {port.name: (len(q), *port.shape) for port in self.stepped.tape.inputs}
+        kind = self.step.dtype
         return {
-            x: np.array(np.broadcast_to(first.get(x, 0.0), shapes[x]), float, order="C") for x in self.carried.values()
+            x: np.array(np.broadcast_to(first.get(x, 0.0), shapes[x]), kind, order="C") for x in self.carried.values()
         }
 
     def project(self, carry: Carry) -> Carry:

@@ -43,6 +43,7 @@ class StepRange:
     names: tuple[str, ...]
     threads: int
     progress: Progress | None = None
+    dtype: Any = float  # of what is recorded
 
     @property
     def first_row(self) -> int:
@@ -60,7 +61,7 @@ class StepRange:
     def empty_rows(self, shapes: dict[str, tuple[int, ...]]) -> Rows:
         what = "a trajectory (record_every= keeps fewer states, save= streams them to disk)"
         count = self.count(self.stop) + self.is_last
-        return {name: empty(what, (self.batch, count, *shapes[name]), float) for name in self.names}
+        return {name: empty(what, (self.batch, count, *shapes[name]), self.dtype) for name in self.names}
 
 
 class AbstractStepper(ABC):
@@ -178,7 +179,7 @@ class NativeStepper(AbstractStepper):
             each.append(Scatter(0, CARRIED_ROWS.get(name, name), array, from_input=name in ("q", "v"), **recorded))
         each += [Copy((0, output), (0, name)) for output, name in kernels.carried.items()]
         if "status" in rows:  # the worst since the row before
-            each.append(Gather(0, "worst_status", np.zeros(()), per_state=False, every=span.every))
+            each.append(Gather(0, "worst_status", np.zeros((), span.dtype), per_state=False, every=span.every))
         if projection is not None:
             when: dict[str, Any] = {"every": kernels.project_every, "phase": kernels.project_every - 1}
             each += [Copy((0, name), (1, name), from_input=True, **when) for name in projection.input_names]
@@ -225,7 +226,7 @@ class AdaptiveStepper(AbstractStepper):
         done = span.first
         changing = {name: x for name, x in self.inputs.items() if x.strides[1]}
         held = {name: np.array(input_at(x, done), order="C") for name, x in self.inputs.items()}
-        interval = {"length": np.zeros(()), "step": np.zeros(())}
+        interval = {"length": np.zeros((), span.dtype), "step": np.zeros((), span.dtype)}
         inputs = self.kernels.stepped.input_names
         before = [Gather(0, name, x, per_state=False) for name, x in interval.items() if name in inputs]
         before += [Gather(0, name, x) for name, x in held.items()]
@@ -260,7 +261,7 @@ class AdaptiveStepper(AbstractStepper):
         batch, count = rows["q"].shape[:2]
         steps = np.minimum((span.first_row + np.arange(count)) * span.every, max(0, span.steps - 1))
         arrays = self.kernels.begin(rows["q"].reshape(batch * count, -1), rows["v"].reshape(batch * count, -1))
-        arrays["step"] = np.tile(steps.astype(float), batch)
+        arrays["step"] = np.tile(steps.astype(span.dtype), batch)
         shapes = self.kernels.input_shapes
         arrays |= {name: x[:, steps].reshape(batch * count, *shapes[name]) for name, x in self.inputs.items()}
         found = self.kernels.step(*(arrays[name] for name in self.kernels.inputs))
