@@ -200,3 +200,17 @@ def test_single_precision(project_every):
         sarrus.Simulation(MODEL, dtype="float32", integrator="adaptive")
     with pytest.raises(UnknownNameError, match="float64, float32"):
         sarrus.Simulation(MODEL, dtype="half")
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
+def test_step_sizes_share_a_kernel(integrator):
+    """dt is an input of the kernel: another one needs no new code, and is obeyed."""
+    q, v = on_the_loop(MODEL)
+    both = [sarrus.Simulation(MODEL, dt=dt, integrator=integrator, project_every=None) for dt in (1e-3, 5e-4)]
+    states = [simulation.step(simulation.step(simulation.start(q, v))) for simulation in both]
+    digests = {kernels.step.source_hash for simulation in both for kernels in simulation._kernels.values()}
+    assert len(digests) == 1
+    finer = both[1].step(both[1].step(states[1]))
+    assert states[0].time == pytest.approx(finer.time)
+    np.testing.assert_allclose(states[0].q, finer.q, atol=1e-4)
+    assert np.abs(states[0].q - finer.q).max() > 0.0

@@ -10,7 +10,6 @@ import os
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -176,19 +175,20 @@ class _Kept:
     """Which evaluators have kernels, the oldest first, no more of them than fit the limit."""
 
     def __init__(self) -> None:
-        self._sizes: OrderedDict[int, tuple[Any, int]] = OrderedDict()
-        self._total = 0
+        self._sizes: weakref.WeakKeyDictionary[Evaluator, int] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def add(self, evaluator: Evaluator, size: int) -> None:
         with self._lock:
-            self._sizes[id(evaluator)] = weakref.ref(evaluator), size
-            self._total = sum(n for _, n in self._sizes.values())
-            while self._total > LIMIT_BYTES and len(self._sizes) > 1:
-                _, (oldest, n) = self._sizes.popitem(last=False)
-                self._total -= n
-                if (found := oldest()) is not None:
-                    found.forget()
+            self._sizes.pop(evaluator, None)
+            self._sizes[evaluator] = size
+            total = sum(self._sizes.values())
+            for oldest, n in list(self._sizes.items()):
+                if total <= LIMIT_BYTES or oldest is evaluator:
+                    break
+                del self._sizes[oldest]
+                oldest.forget()
+                total -= n
 
 
 _kept = _Kept()

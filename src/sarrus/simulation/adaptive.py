@@ -42,6 +42,7 @@ def attempt(model: Model, settings: StepSettings, **inputs: Array) -> AttemptRes
     alive, status, now, h, accepted, rejected, length = (
         inputs[x].item() for x in ("alive", "worst_status", "time", "h", "accepted", "rejected", "length")
     )
+    assert settings.dt is not None  # the spacing of states
     begin = inputs["step"].item() * settings.dt if "step" in inputs else 0.0
     left = length - now
     last = choose(left, h, 1.0, 0.0)  # the step that ends the interval

@@ -66,17 +66,27 @@ class PassiveParameters:
     friction: tuple[float, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
-    friction_speed: tuple[float, ...]
-    limit_stiffness: tuple[float, ...]
-    limit_damping: tuple[float, ...]
+    inertia: tuple[float, ...]
+    friction_speed: float | None
+    limit_time: float | None
 
-    def forces(self, pull: Array, x: Array, v: Array) -> Array:
-        """Along coordinates x with velocities v; pull: the distance to where springs rest."""
-        given = (self.damping, self.stiffness, self.friction, self.friction_speed)
-        damping, stiffness, friction, speed = (np.array(numbers) for numbers in given)
-        force = -damping * v + stiffness * pull - friction * clamp(v / speed, -1.0, 1.0)
-        limits = zip(self.lower, self.upper, self.limit_stiffness, self.limit_damping, x, v, strict=True)
+    def forces(self, pull: Array, x: Array, v: Array, dt: Scalar) -> Array:
+        """Along coordinates x with velocities v; pull: the distance to where springs rest; dt: of a step."""
+        given = (self.damping, self.stiffness, self.friction, self.inertia)
+        damping, stiffness, friction, inertia = (np.array(numbers) for numbers in given)
+        force = -damping * v + stiffness * pull
+        if friction.any():
+            force = force - friction * clamp(v / self._speed(friction, inertia, dt), -1.0, 1.0)
+        rate = 1.0 / (_LIMIT_STEPS * dt if self.limit_time is None else self.limit_time)
+        limits = zip(self.lower, self.upper, inertia * rate * rate, 2.0 * inertia * rate, x, v, strict=True)
         return force + vector(*(_limit_force(*numbers) for numbers in limits))
+
+    def _speed(self, friction: Array, inertia: Array, dt: Scalar) -> Array:
+        """Below which dry friction is proportional to the speed."""
+        if self.friction_speed is not None:
+            return np.full(len(inertia), self.friction_speed)
+        turned = 2.0 * dt * (friction / inertia)
+        return vector(*(choose(_SLOWEST, x, x, _SLOWEST) for x in turned))
 
 
 def _limit_force(lower: float, upper: float, spring: float, damper: float, x: Scalar, v: Scalar) -> Scalar:
@@ -100,11 +110,12 @@ class JointForceParameters:
     joints: PassiveParameters  # along every velocity
     tendons: PassiveParameters
     effort: bool
+    dt: float | None  # of a step; None: an input of the kernel
     lookahead: float = 0.0  # springs are evaluated so much later, at q + lookahead v (implicit integration)
 
 
-def joint_force_parameters(model: Model, which: JointForces, dt: float) -> JointForceParameters:
-    """The numbers for this robot at this step size."""
+def joint_force_parameters(model: Model, which: JointForces, dt: float | None) -> JointForceParameters:
+    """The numbers for this robot; dt: the step size, if that is known."""
     lower, upper = np.full((2, model.nv), np.inf) * [[-1.0], [1.0]]
     for joint, _, at in joints_of(model):
         if which.stiffness and joint.type.name == "free" and np.any(joint.stiffness):
@@ -119,9 +130,10 @@ def joint_force_parameters(model: Model, which: JointForces, dt: float) -> Joint
     inertia = np.min([1.0 / np.diag(inverse) for inverse in inverses], axis=0)
     of_tendons = [min(1.0 / (c @ inverse @ c) for inverse in inverses) if c.any() else 1.0 for c in tendons.of_v]
     return JointForceParameters(
-        _passive_parameters(which, dt, along_joints, inertia),
-        _passive_parameters(which, dt, along_tendons, np.array(of_tendons)),
+        _passive_parameters(which, along_joints, inertia),
+        _passive_parameters(which, along_tendons, np.array(of_tendons)),
         which.effort,
+        dt,
     )
 
 
@@ -131,16 +143,11 @@ def _chosen(which: JointForces, damping: Array, stiffness: Array, friction: Arra
     return [which.damping * damping, which.stiffness * stiffness, which.friction * friction, lower, upper]
 
 
-def _passive_parameters(which: JointForces, dt: float, given: list[Array], inertia: Array) -> PassiveParameters:
-    """With the speed of dry friction, and the spring and damper of limits, for coordinates of this inertia."""
-    _, _, friction, lower, upper = given
-    limited = np.isfinite(lower) | np.isfinite(upper)
-    speed = np.maximum(_SLOWEST, 2.0 * dt * friction / inertia)
-    if which.friction_speed is not None:
-        speed = np.full_like(inertia, float(which.friction_speed))
-    T = _LIMIT_STEPS * dt if which.limit_time is None else float(which.limit_time)
-    numbers = (*given, speed, limited * inertia / T**2, limited * 2.0 * inertia / T)
-    return PassiveParameters(*(tuple(x.tolist()) for x in numbers))
+def _passive_parameters(which: JointForces, given: list[Array], inertia: Array) -> PassiveParameters:
+    """Of coordinates of this inertia."""
+    damping, stiffness, friction, lower, upper = (tuple(x.tolist()) for x in given)
+    speed, time = (None if x is None else float(x) for x in (which.friction_speed, which.limit_time))
+    return PassiveParameters(damping, stiffness, friction, lower, upper, tuple(inertia.tolist()), speed, time)
 
 
 def _inverse_inertias(model: Model) -> list[Array]:
@@ -152,19 +159,20 @@ def _inverse_inertias(model: Model) -> list[Array]:
     return [np.linalg.inv(crba(model, q)) for q in samples]
 
 
-def joint_forces(model: Model, parameters: JointForceParameters, q: Array, v: Array) -> Array:
-    """(nv,) the generalized forces that joints and tendons have of themselves."""
+def joint_forces(model: Model, parameters: JointForceParameters, q: Array, v: Array, dt: Scalar | None = None) -> Array:
+    """(nv,) the generalized forces that joints and tendons have of themselves. dt: of a step, if that is not known."""
+    dt = parameters.dt if dt is None else dt
     pulls, positions = [], []
     for joint, of_q, of_v in joints_of(model):
         has_spring, is_plain = any(parameters.joints.stiffness[of_v]), joint.type.nq == joint.type.nv
         pulls.append(difference_to(joint.type, q[of_q], joint.rest) if has_spring else np.zeros(joint.type.nv))
         positions.append(q[of_q] if is_plain else np.zeros(joint.type.nv))
     pull = _joined(pulls) - parameters.lookahead * v
-    total = parameters.joints.forces(pull, _joined(positions), v)
+    total = parameters.joints.forces(pull, _joined(positions), v, dt)
     tendons = tendons_of(model)
     if len(tendons.of_v):  # explicit: no integrator looks ahead for them
         lengths, speeds = tendons.of_q @ q, tendons.of_v @ v
-        total = total + tendons.of_v.T @ parameters.tendons.forces(-tendons.stretch(lengths), lengths, speeds)
+        total = total + tendons.of_v.T @ parameters.tendons.forces(-tendons.stretch(lengths), lengths, speeds, dt)
     return total
 
 

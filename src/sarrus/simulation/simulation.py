@@ -243,9 +243,12 @@ class Simulation:
         usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
         options = tuple(sorted((usual | (self.options or {})).items()))
         which = self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
-        parameters = joint_force_parameters(self.stepped_model, which if self.joint_forces else NONE, self.dt)
+        dt = (
+            None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)
+        )  # else an input of the kernel
+        parameters = joint_force_parameters(self.stepped_model, which if self.joint_forces else NONE, dt)
         accuracy = float(self.accuracy) if self.integrator == "adaptive" else 0.0
-        return StepSettings(self._method, options, self.integrator, float(self.dt), parameters, (), accuracy)
+        return StepSettings(self._method, options, self.integrator, dt, parameters, (), accuracy)
 
     @cached_property
     def _kernels(self) -> dict[tuple[tuple[str, ...], tuple[AbstractController, ...]], StepKernels]:
@@ -285,7 +288,8 @@ class Simulation:
         key = tuple(name for name in ("tau", "external_forces") if name in actions.inputs), actions.controllers
         if key not in self._kernels:
             settings = replace(self._step_settings, controllers=actions.controllers)
-            self._kernels[key] = StepKernels(self.stepped_model, settings, key[0], self._project_every, self.dtype)
+            made = StepKernels(self.stepped_model, settings, key[0], self._project_every, self.dt, self.dtype)
+            self._kernels[key] = made
         in_python = actions.functions or one_step
         kind = AdaptiveStepper if is_adaptive else PythonStepper if in_python else NativeStepper
         return kind(self._kernels[key], actions, single)

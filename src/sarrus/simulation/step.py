@@ -36,7 +36,7 @@ class StepSettings:
     method: str
     options: tuple[tuple[str, Any], ...]
     integrator: str
-    dt: float
+    dt: float | None  # None: an input of the kernel
     joint_forces: JointForceParameters
     controllers: tuple[AbstractController, ...] = ()
     accuracy: float = 0.0  # of the adaptive integrator
@@ -62,8 +62,9 @@ def step(model: Model, settings: StepSettings, **inputs: Array) -> StepOutputs:
     """One step of a simulation."""
     q, v = inputs["q"], inputs["v"]
     count = inputs["step"].item() if "step" in inputs else 0.0
-    acceleration = acceleration_of(model, settings, inputs, lambda c: (count + c) * settings.dt)
-    taken = FIXED_STEP[settings.integrator](model, acceleration, q, v, settings.dt, inputs.get("forces0"))
+    dt = inputs["dt"].item() if settings.dt is None else settings.dt
+    acceleration = acceleration_of(model, settings, inputs, lambda c: (count + c) * dt)
+    taken = FIXED_STEP[settings.integrator](model, acceleration, q, v, dt, inputs.get("forces0"))
     start = taken.start
     alive, (q, v) = keep_finite(inputs["alive"].item(), (taken.q, q), (taken.v, v))
     status = choose(0.5, alive, start.status, Status.DIVERGED)
@@ -88,7 +89,7 @@ def step_algorithm(
     scalars  more of them
     """
     shapes: dict[str, tuple[int, ...] | None] = {"q": None, "v": None, "alive": (), "worst_status": ()}
-    shapes |= dict.fromkeys(scalars, ())
+    shapes |= dict.fromkeys(scalars if settings.dt is not None else ("dt", *scalars), ())
     if any(controller.uses_time for controller in settings.controllers):
         shapes["step"] = ()
     shapes |= dict.fromkeys(takes)
@@ -113,6 +114,7 @@ def acceleration_of(
     """The dynamics with everything that acts: inputs, controller, joints. time(c): the time at part c of the step."""
     entry = registry.find(settings.method)
     parameters = settings.joint_forces
+    dt = inputs["dt"].item() if settings.dt is None else settings.dt
 
     def acceleration(q: Array, v: Array, c: float, forces: Array | None) -> Dynamics:
         tau = inputs.get("tau", np.zeros(model.nv))
@@ -121,9 +123,8 @@ def acceleration_of(
         tau = within_effort(model, parameters, tau)
         more = {"external_forces": inputs["external_forces"]} if "external_forces" in inputs else {}
         warm = {"forces0": forces} if forces is not None and warm_starts(entry.name) else {}
-        result = entry.text(
-            model, q=q, v=v, tau=tau + joint_forces(model, parameters, q, v), **warm, **more, **dict(settings.options)
-        )
+        tau_all = tau + joint_forces(model, parameters, q, v, dt)
+        result = entry.text(model, q=q, v=v, tau=tau_all, **warm, **more, **dict(settings.options))
         if entry.outputs is not None:  # a tree's: accelerations only
             return Dynamics(result, np.zeros(0), np.zeros(0), 0.0, 0.0, tau)
         if entry.name == EMBEDDED:  # nothing is left that has forces of its own

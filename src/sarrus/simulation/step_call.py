@@ -46,19 +46,20 @@ class StepCall:
         self._kernel, self._dt = kernels.step, dt
         self._projection, self._every = kernels.projection, kernels.project_every
         # What the kernel takes, of a state, zeros, and what is given beside it.
-        known = {name: n for n, name in enumerate((*StepResult._fields, "zero", *_GIVEN))}
+        known = {name: n for n, name in enumerate((*StepResult._fields, "zero", "dt", *_GIVEN))}
         places = {"forces0": known["forces"], "worst_status": known["zero"]}
         self._pick = itemgetter(*(places.get(name, known.get(name, 0)) for name in self._kernel.input_names))
         takes, gives = set(self._kernel.input_names), self._kernel.output_names
         self.fits = takes <= known.keys() | places.keys() and gives == _OUTPUTS
-        self._zero = np.zeros((), self._kernel.dtype)
+        self._constants = np.zeros((), self._kernel.dtype), np.full((), dt, self._kernel.dtype)
+        self._repeated: tuple[Array, Array] = np.zeros(0), np.zeros(0)
         self._pool: list[list[Array]] = []
 
     def __call__(self, state: StepResult, given: tuple[Any, ...]) -> StepResult | None:
         """The next state; None if something about the arrays needs to be changed or explained."""
         single = state.q.ndim == 1
-        zero = self._zero if single else np.zeros(len(state.q), self._kernel.dtype)
-        arrays = self._pick((*state, zero, *given))
+        constants = self._constants if single else self._of_batch(len(state.q))
+        arrays = self._pick((*state, *constants, *given))
         found: Any = self._kernel.native.call_checked(*arrays) if single else self._batch(arrays)
         if found is None:
             return None
@@ -66,6 +67,13 @@ class StepCall:
         if self._projection is not None and count % self._every == self._every - 1:
             found = self._projected(self._projection, found, single)
         return tuple.__new__(StepResult, (*found, count + 1, (count + 1) * self._dt, {}))
+
+    def _of_batch(self, batch: int) -> tuple[Array, Array]:
+        """Zero, and the size of a step, for every state."""
+        if len(self._repeated[0]) != batch:
+            zero, dt = (np.full(batch, x) for x in self._constants)
+            self._repeated = zero, dt
+        return self._repeated
 
     def _batch(self, arrays: tuple[Any, ...]) -> list[Array] | None:
         kernel = self._kernel

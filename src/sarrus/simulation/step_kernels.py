@@ -25,7 +25,13 @@ class StepKernels:
     """A compiled step with its projection. With the adaptive integrator, `stepped` is an attempt at a step."""
 
     def __init__(
-        self, model: Model, settings: StepSettings, takes: tuple[str, ...], project_every: int | None, dtype: str
+        self,
+        model: Model,
+        settings: StepSettings,
+        takes: tuple[str, ...],
+        project_every: int | None,
+        dt: float,
+        dtype: str,
     ) -> None:
         explicit_model, explicit, attempted = model, settings, None
         if settings.integrator == "implicit":
@@ -40,21 +46,20 @@ class StepKernels:
         self.stepped: Kernel = attempted or self.step
         self.projection: Kernel | None = compile(model, PROJECTION, dtype=dtype) if project_every else None
         self.project_every = project_every or 0
-        self.dt = settings.dt
+        self.dt = dt
         self.inputs = self.step.input_names
         self.input_shapes = {port.name: port.shape for port in self.step.tape.inputs}
         self.shapes = {port.name: port.shape for port in self.step.tape.outputs}
         inputs, outputs = self.stepped.input_names, self.stepped.output_names
         self.carried = {output: name for output, name in _CARRIED.items() if output in outputs and name in inputs}
+        self._begun = [*self.carried.values(), *(x for x in inputs if x == "dt")]
 
     def begin(self, q: Array, v: Array, step: int = 0) -> Carry:
         """What states (B, n) carry at first."""
-        first = {"q": q, "v": v, "alive": 1.0, "step": step, "h": self.dt}
+        first = {"q": q, "v": v, "alive": 1.0, "step": step, "h": self.dt, "dt": self.dt}
         shapes = {port.name: (len(q), *port.shape) for port in self.stepped.tape.inputs}
         kind = self.step.dtype
-        return {
-            x: np.array(np.broadcast_to(first.get(x, 0.0), shapes[x]), kind, order="C") for x in self.carried.values()
-        }
+        return {x: np.array(np.broadcast_to(first.get(x, 0.0), shapes[x]), kind, order="C") for x in self._begun}
 
     def project(self, carry: Carry) -> Carry:
         """The arrays that the projection changes."""
@@ -69,6 +74,7 @@ def implicit_step(model: Model, settings: StepSettings) -> tuple[Model, StepSett
     effect is an armature of dt D + dt^2 K and springs that look ahead. Every method of dynamics serves.
     """
     dt, parameters = settings.dt, settings.joint_forces
+    assert dt is not None  # it is in the armature
     K, D = np.array(parameters.joints.stiffness), np.array(parameters.joints.damping)
     free = np.where(
         np.isfinite(effort_limits(model)) & parameters.effort, 0.0, 1.0
