@@ -165,7 +165,8 @@ def _reference(model: sarrus.Model, kernel: Any, arrays: list[Given]) -> tuple[n
     """The numbers that the eager function gives for what the arguments mean; None if that is nothing."""
     named = {name: np.array(x.meaning) for name, x in zip(kernel.input_names, arrays, strict=True)}
     try:
-        result = getattr(sarrus, kernel.method)(model, **named)
+        with sarrus.interpreted():
+            result = getattr(sarrus, kernel.method)(model, **named)
     except SarrusError:
         return None
     return result if isinstance(result, tuple) else (result,)

@@ -109,7 +109,8 @@ def _trial(
             for index in np.flatnonzero(outcomes == outcome)[:2]:
                 _accuse(unit, kind, int(index), outcome.name)
         for index in range(min(texts, len(outcomes))):
-            same = text_agrees(case, index, method, options, answer, unit)
+            with sarrus.interpreted():
+                same = text_agrees(case, index, method, options, answer, unit)
             if same is not None:
                 counts["texts"] += 1
                 counts["differ"] += not same
