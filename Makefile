@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test coverage lint docs format clean
+.PHONY: demo test test-llvm coverage lint docs format clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "Sarrus needs Python 3.10 or newer, this is " + sys.version)'
@@ -26,10 +26,15 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS)
 
+# Kernels as machines have them for which we write no bytes ourselves: all of their code is LLVM's.
+test-llvm: $(VENV)/.dev
+	SARRUS_BACKEND=llvm $(BIN)/python -m pytest -n $(JOBS) tests/codegen/test_kernel.py tests/codegen/test_loops.py tests/codegen/test_guards.py \
+		tests/codegen/test_native_values.py tests/codegen/test_program.py tests/calls tests/simulation/test_simulation.py
+
 # Branch coverage of the rooms that must be covered, by the tests that are about them. Coverage makes Python slow: hence apart.
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report= --cov-report=json:$(VENV)/coverage.json \
-		tests/spatial tests/model tests/importers tests/algorithms tests/oracles tests/codegen/test_trace.py tests/test_eager.py tests/test_diagnosis.py
+		tests/spatial tests/model tests/importers tests/algorithms tests/oracles tests/codegen/test_trace.py tests/calls/test_calls.py tests/test_diagnosis.py
 	$(BIN)/python -m tests.coverage_floor $(VENV)/coverage.json
 
 lint: $(VENV)/.dev

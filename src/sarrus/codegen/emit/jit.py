@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import llvmlite.binding as llvm
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The tape is already optimised and scheduled: LLVM's own passes find nothing in it, and its higher levels of code
 # generation make the same code in twice the time.
 CODEGEN_LEVEL = 1
 _OPTIMIZED = 2
+
+# LLVM has locks of its own. A process that forks while another thread is in LLVM has a child in which they stay locked:
+# so whoever forks waits until nobody is.
+_llvm = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_llvm.acquire, after_in_parent=_llvm.release, after_in_child=_llvm.release)
+
+
+def _alone(function: Function) -> Function:
+    """One thread at a time, and no fork meanwhile."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with _llvm:
+            return function(*args, **kwargs)
+
+    return cast(Function, wrapped)
 
 
 @functools.cache
@@ -28,11 +50,13 @@ def _target_machine(level: int = CODEGEN_LEVEL) -> llvm.TargetMachine:
     )
 
 
+@_alone
 def host_features() -> dict[str, bool]:
     """What this processor has, by LLVM's names."""
     return dict(llvm.get_host_cpu_features())
 
 
+@_alone
 def compile_object(ir: str, optimize: bool = False) -> bytes:
     """Object code of a module for this machine. optimize: by LLVM's passes, for what is compiled once per machine."""
     machine = _target_machine(_OPTIMIZED if optimize else CODEGEN_LEVEL)
@@ -46,6 +70,7 @@ def compile_object(ir: str, optimize: bool = False) -> bytes:
     return machine.emit_object(module)
 
 
+@_alone
 def compile_assembly(ir: str) -> str:
     """The same as assembler text, to be read and counted."""
     return _target_machine().emit_assembly(llvm.parse_assembly(ir, llvm.create_context()))
@@ -59,6 +84,7 @@ def _linker() -> Any:
     return llvm.create_lljit_compiler(_target_machine())
 
 
+@_alone
 def load_object(obj: bytes, names: list[str]) -> tuple[Any, dict[str, int]]:
     """Load object code with LLVM's linker: what keeps it alive, and the addresses of the named functions."""
     builder = llvm.JITLibraryBuilder().add_object_img(obj).add_current_process()
