@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.evaluator import Evaluator, evaluator_of, is_interpreting
+from sarrus.calls.evaluator import Evaluator, evaluator_of, interpreting
 from sarrus.codegen.runtime.call_arrays import plain_batch
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
@@ -23,8 +23,8 @@ from sarrus.registry.table import check_model
 from sarrus.spatial.parameter import is_casadi
 
 
-def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
-    """The result of an algorithm for checked arguments."""
+def call(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of an algorithm for arguments that are checked."""
     key = None
     if not kwargs or kwargs.keys() <= algorithm.option_names:
         cut = algorithm.first_option
@@ -34,7 +34,7 @@ def call(algorithm: AnyAlgorithm, /, *args: Any, **kwargs: Any) -> Any:
             evaluator = args[0].remembered.get(key)
         except (AttributeError, IndexError, TypeError):  # no model; an option that has no hash
             evaluator = key = None
-        if evaluator is not None and evaluator.checked is not None and not is_interpreting():
+        if evaluator is not None and evaluator.checked is not None and not interpreting.get():
             result = evaluator.checked(*arrays)  # native code; None: not exactly one valid state
             if result is not None:
                 return result if evaluator.wrap is None else evaluator.wrap(result)

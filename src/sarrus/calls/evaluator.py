@@ -33,14 +33,10 @@ _PER_OPERATION = 30e-6  # seconds to compile one, after tracing
 _IN_NUMPY = 1.5e-6  # seconds to interpret one, of a chunk of states
 _FEW = 3  # states of a batch that the text does sooner than it is traced
 _CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the intermediate values
-_interpreting: ContextVar[bool] = ContextVar(
+# Whether calls are to run the text.
+interpreting: ContextVar[bool] = ContextVar(
     "interpreting", default=os.environ.get("SARRUS_INTERPRET", "") not in ("", "0")
 )
-
-
-def is_interpreting() -> bool:
-    """Whether calls are to run the text."""
-    return _interpreting.get()
 
 
 @contextmanager
@@ -49,11 +45,11 @@ def interpreted(yes: bool = True) -> Iterator[None]:
 
     The environment variable SARRUS_INTERPRET=1 does the same for a whole program.
     """
-    token = _interpreting.set(yes)
+    token = interpreting.set(yes)
     try:
         yield
     finally:
-        _interpreting.reset(token)
+        interpreting.reset(token)
 
 
 class Evaluator:
@@ -75,7 +71,7 @@ class Evaluator:
 
         Inputs of a single state serve for all states of a batch.
         """
-        if not is_interpreting():
+        if not interpreting.get():
             kernel = self.kernel or self._kernel(model, batch)
             if kernel is not None:
                 return self._run_kernel(kernel, arrays, batch)

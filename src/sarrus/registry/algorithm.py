@@ -100,7 +100,7 @@ class Algorithm(Generic[P, R]):
         )  # fmt: skip
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return _verbs["call"](self, *args, **kwargs)
+        return _verbs["call"](self, args, kwargs)
 
     def op_count(self, model: Model, **options: Any) -> Any:
         """The exact operation counts on this robot, an `OpCount`; options as in `sarrus.op_count`."""

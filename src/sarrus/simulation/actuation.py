@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.call import call
 from sarrus.errors import UnsupportedError
 from sarrus.model.actuators import Actuator
 from sarrus.model.model import Model
@@ -25,7 +24,7 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     needs_actuators(model)
     inputs = (Input("q", False), Input("v", False), Input("controls", False, (model.nu,)))
     algorithm = Algorithm("actuator_forces", limited_torques, inputs, "tau", ("actuators",))
-    return call(algorithm, model, model.actuators, q, v, controls)
+    return algorithm(model, model.actuators, q, v, controls)
 
 
 def needs_actuators(model: Model) -> None:

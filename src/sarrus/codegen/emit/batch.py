@@ -105,24 +105,27 @@ def _fetch(w: Writer, lane: Lane, base: str, size: str, state: str, to_write: bo
 def emit_check(lane: Lane, name: str) -> str:
     """`name(workspace, ports, invalid)`: add one to `invalid` unless the inputs in the workspace are all valid.
 
-    A number less itself is zero, unless it is not finite.
+    A number less itself has no bit set, unless it is not finite. (Bits are put together in one cycle, sums take four.)
     """
-    T, align = lane.type, lane.alignment
+    T, I, align = lane.type, lane.integer, lane.alignment
     w = Writer(f"internal void @{name}(ptr %w, ptr %ports, ptr %invalid)")
     n_inputs, n_outputs, _, total, tolerance, n_unit = (
         w.value(f"load i64, ptr {w.offset('%ports', 8 * n)}, align 8") for n in range(6)
     )
-    place = w.value(f"alloca {T}, align {align}")
-    w.do(f"store {T} {lane.constant(0.0)}, ptr {place}, align {align}")
+    place = w.value(f"alloca {I}, align {align}")
+    w.do(f"store {I} {lane.integer_constant(0)}, ptr {place}, align {align}")
+
+    def include(bits: str) -> None:
+        seen = w.value(f"load {I}, ptr {place}, align {align}")
+        w.do(f"store {I} {w.value(f'or {I} {seen}, {bits}')}, ptr {place}, align {align}")
 
     def at(slot: str) -> str:
         return w.value(f"load {T}, ptr {w.offset('%w', w.value(f'mul i64 {slot}, {lane.bytes}'))}, align {align}")
 
     with w.loop(total) as i:
         x = at(i)
-        seen = w.value(f"load {T}, ptr {place}, align {align}")
         off = w.value(f"fsub {T} {x}, {x}")
-        w.do(f"store {T} {w.value(f'fadd {T} {seen}, {off}')}, ptr {place}, align {align}")
+        include(w.value(f"bitcast {T} {off} to {I}"))
     all_ports = w.value(f"add i64 {n_inputs}, {n_outputs}")
     unit = w.offset(w.offset("%ports", 8 * PORTS_BEGIN), w.value(f"mul i64 {all_ports}, {8 * PORT_WORDS}"))
     bound = w.value(f"bitcast i64 {tolerance} to double")
@@ -138,12 +141,9 @@ def emit_check(lane: Lane, name: str) -> str:
             x = at(w.value(f"add i64 {slot}, {n}"))
             squares = w.value(f"fadd {T} {squares}, {w.value(f'fmul {T} {x}, {x}')}")
         off = w.value(f"call {T} @llvm.fabs.{lane.suffix}({T} {squares})")
-        good = w.value(f"fcmp ole {T} {off}, {bound}")
-        wrong = w.value(f"select {lane.mask} {good}, {T} {lane.constant(0.0)}, {T} {lane.constant(1.0)}")
-        seen = w.value(f"load {T}, ptr {place}, align {align}")
-        w.do(f"store {T} {w.value(f'fadd {T} {seen}, {wrong}')}, ptr {place}, align {align}")
-    seen = w.value(f"load {T}, ptr {place}, align {align}")
-    bad = w.value(f"fcmp une {T} {seen}, {lane.constant(0.0)}")
+        wrong = w.value(f"fcmp ugt {T} {off}, {bound}")  # also where it is not a number
+        include(w.value(f"sext {lane.mask} {wrong} to {I}"))
+    bad = w.value(f"icmp ne {I} {w.value(f'load {I}, ptr {place}, align {align}')}, {lane.integer_constant(0)}")
     if lane.count > 1:
         bits = w.value(f"bitcast {lane.mask} {bad} to i{lane.count}")
         bad = w.value(f"icmp ne i{lane.count} {bits}, 0")
