@@ -121,6 +121,20 @@ def test_options_make_kernels_of_their_own(monkeypatch):
     np.testing.assert_array_equal(last, again)
 
 
+def test_algorithms_of_one_name_are_not_taken_for_each_other(monkeypatch):
+    monkeypatch.setattr(evaluator, "_RUNS_OF_TEXT", 0)
+    model = zoo.tree(4)
+    state = arguments(model)
+    twice = sarrus.Algorithm("aba", _twice, sarrus.aba.inputs, "qdd")
+    for _ in range(3):
+        once, doubled = sarrus.aba(model, *state), twice(model, *state)
+    np.testing.assert_array_equal(doubled, 2.0 * once)
+
+
+def _twice(model: sarrus.Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    return 2.0 * sarrus.aba.text(model, q, v, tau)
+
+
 def test_numbers_are_python_numbers(monkeypatch):
     monkeypatch.setattr(evaluator, "_RUNS_OF_TEXT", 0)
     model = zoo.four_bar()

@@ -30,7 +30,7 @@ def call(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any])
         cut = algorithm.first_option
         arrays = args[1:cut]
         try:
-            key = algorithm.name, len(arrays), args[cut:], *kwargs.items()
+            key = algorithm.text, len(arrays), args[cut:], *kwargs.items()  # names may clash, texts do not
             evaluator = args[0].remembered.get(key)
         except (AttributeError, IndexError, TypeError):  # no model; an option that has no hash
             evaluator = key = None
