@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.evaluator import Evaluator, evaluator_of, interpreting
-from sarrus.codegen.runtime.call_arrays import plain_batch
+from sarrus.calls.evaluator import evaluator_of, interpreting
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
 from sarrus.codegen.tape.trace import op_count, trace
@@ -38,18 +37,11 @@ def call(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any])
             result = evaluator.checked(*arrays)  # native code; None: not exactly one valid state
             if result is not None:
                 return result if evaluator.wrap is None else evaluator.wrap(result)
-            result = _run_batch(evaluator, arrays)
+            kernel = evaluator.kernel
+            result = None if kernel is None else kernel.of_valid(arrays)
             if result is not None:
                 return result
     return _careful(algorithm, args, kwargs, key)
-
-
-def _run_batch(evaluator: Evaluator, arrays: tuple[Any, ...]) -> Any:
-    """The results for a batch of arrays that are just as native code wants them; None if they are not."""
-    kernel = evaluator.kernel
-    held: list[Any] = []
-    batch = None if kernel is None else plain_batch(arrays, kernel.shapes, kernel.dtype, held)
-    return kernel.of_valid(arrays, batch) if kernel is not None and batch else None
 
 
 def _careful(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:

@@ -7,20 +7,19 @@ and order. Its inverse is the operational-space inertia. Arrays `q` are (nq,) or
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from sarrus.codegen.tape.trace import op_count
 from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 from sarrus.registry.table import catalog, find, unknown_to
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.parameter import is_casadi
 
 _DEPENDENT = 1e-12  # of a row's own diagonal: what a dependent row leaves of it is rounding
 _CANDIDATES = ("pv_osimr", "pv_osim", "ltl_osim")  # of these one is the cheapest, on every robot so far
-_cheapest: WeakKeyDictionary[Model, str] = WeakKeyDictionary()
 
 
 def delassus_methods() -> tuple[str, ...]:
@@ -28,12 +27,11 @@ def delassus_methods() -> tuple[str, ...]:
     return tuple(name for name, x in catalog().items() if x.outputs == "Lambda_inv")
 
 
+@per_model
 def default_delassus_method(model: Model) -> str:
     """The method with the fewest operations on this robot, among those that take its constraints."""
-    if model not in _cheapest:
-        able = [m for m in _CANDIDATES if not unknown_to(find(m), model)]
-        _cheapest[model] = min(able, key=lambda m: op_count(model, m).total)
-    return _cheapest[model]
+    able = [m for m in _CANDIDATES if not unknown_to(find(m), model)]
+    return min(able, key=lambda m: op_count(model, m).total)
 
 
 def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Any:

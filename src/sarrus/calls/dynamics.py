@@ -11,6 +11,7 @@ from sarrus.algorithms.tree.rnea import rnea
 from sarrus.errors import check_name
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 from sarrus.registry.algorithm import Algorithm, AnyAlgorithm
 from sarrus.registry.features import Feature, found_in
 from sarrus.registry.table import catalog, check_model, find
@@ -43,7 +44,19 @@ def methods() -> dict[str, AnyAlgorithm]:
 
 def method_for(model: Model, method: str | AnyAlgorithm | None) -> str:
     """The method's name, or the default one; an error in words if there is none of that name, or not for this model."""
-    method = default_method(model) if method is None else method
+    answers = _answers(model)
+    if method not in answers:
+        answers[method] = _checked_method(model, default_method(model) if method is None else method)
+    return answers[method]
+
+
+@per_model
+def _answers(model: Model) -> dict[str | AnyAlgorithm | None, str]:
+    """What `method_for` has said of this model: it is asked at every call."""
+    return {}
+
+
+def _checked_method(model: Model, method: str | AnyAlgorithm) -> str:
     name, known = method.name if isinstance(method, Algorithm) else method, methods()
     check_name("method of forward dynamics", name, known)
     check_model(known[name], model, strict=True)
@@ -62,10 +75,7 @@ def forward_dynamics(
 
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
     """
-    name = model.remembered.get(("method", method)) if isinstance(model, Model) else None
-    if name is None:
-        name = method_for(model, method)
-        model.remembered["method", method] = name
+    name = method_for(model, method)
     result = find(name)(model, q, v, tau, **arguments)
     if name == TREE:
         external = arguments.get("external_forces")

@@ -19,7 +19,7 @@ import numpy as np
 
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.tape import Tape
-from sarrus.codegen.tape.trace import trace
+from sarrus.codegen.tape.trace import hashable, trace
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.spatial.arrays import Array
@@ -172,10 +172,10 @@ class _Kept:
 
     def __init__(self) -> None:
         self._sizes: weakref.WeakKeyDictionary[Evaluator, int] = weakref.WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
 
     def add(self, evaluator: Evaluator, size: int) -> None:
-        with self._lock:
+        with self.lock:
             self._sizes.pop(evaluator, None)
             self._sizes[evaluator] = size
             total = sum(self._sizes.values())
@@ -190,23 +190,18 @@ class _Kept:
 _kept = _Kept()
 
 
-def _new_lock() -> None:
-    global _kept
-    _kept = _Kept()
+def _unlock() -> None:
+    """A thread that held the lock when its process forked is not there in the child."""
+    _kept.lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock)  # another thread may have held it
+    os.register_at_fork(after_in_child=_unlock)
 
 
 def evaluator_of(model: Model, algorithm: AnyAlgorithm, inputs: tuple[str, ...], options: dict[str, Any]) -> Evaluator:
     """The one of this model; a model remembers it for as long as it lives."""
-    key = (
-        "evaluator",
-        algorithm,
-        inputs,
-        tuple(sorted((n, tuple(x) if isinstance(x, list) else x) for n, x in options.items())),
-    )
+    key = "evaluator", algorithm, inputs, hashable(options)
     try:
         found = model.remembered.get(key)
     except TypeError:  # an option that has no hash

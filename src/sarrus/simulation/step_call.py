@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.codegen.runtime.call_arrays import plain_batch
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.simulation.step_kernels import StepKernels
 from sarrus.spatial.arrays import Array
@@ -60,7 +59,8 @@ class StepCall:
         single = state.q.ndim == 1
         constants = self._constants if single else self._of_batch(len(state.q))
         arrays = self._pick((*state, *constants, *given))
-        found: Any = self._kernel.native.call_checked(*arrays) if single else self._batch(arrays)
+        kernel = self._kernel
+        found: Any = kernel.native.call_checked(*arrays) if single else kernel.of_valid(arrays, self._memory)
         if found is None:
             return None
         count = state.steps
@@ -74,26 +74,6 @@ class StepCall:
             zero, dt = (np.full(batch, x) for x in self._constants)
             self._repeated = zero, dt
         return self._repeated
-
-    def _batch(self, arrays: tuple[Any, ...]) -> list[Array] | None:
-        kernel = self._kernel
-        held: list[Any] = []
-        batch = plain_batch(arrays, kernel.shapes, kernel.dtype, held)
-        if not batch:
-            return None
-        outputs = self._memory(batch)
-        threads = kernel.threads_for(batch, None)
-        if not kernel.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=False, validate=True):
-            return None
-        return self._whole(outputs)
-
-    def _whole(self, outputs: list[Array]) -> list[Array]:
-        """Statuses and counts as integers."""
-        found = list(outputs)
-        for name in ("iterations", "status"):
-            place = _OUTPUTS.index(name)
-            found[place] = outputs[place].astype(np.int32)
-        return found
 
     def _memory(self, batch: int) -> list[Array]:
         """Arrays for the results: those of earlier ones that nobody holds any more, or new ones."""

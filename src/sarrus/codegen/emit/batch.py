@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE
-from sarrus.codegen.emit.transfer import move_rows
+from sarrus.codegen.emit.transfer import move_rows, rows_of_block
 from sarrus.codegen.emit.words import HEADER_BYTES, PORT_WORDS, PORTS_BEGIN, Header
 from sarrus.codegen.emit.writer import Writer
 
@@ -75,19 +75,8 @@ def _port(w: Writer, lane: Lane, table: str, arrays: str, i: str) -> tuple[str, 
 
 
 def _rows(w: Writer, lane: Lane, base: str, size: str, state: str, end: str, padding: str | None) -> list[str]:
-    """The address of each lane's row; lanes beyond the end get the last row, or `padding`."""
     stride = w.value(f"mul i64 {size}, {lane.scalar_bytes}")
-    last = w.value(f"sub i64 {end}, 1")
-    addresses = []
-    for number in range(lane.count):
-        index = w.value(f"add i64 {state}, {number}")
-        inside = w.value(f"icmp ult i64 {index}, {end}")
-        index = w.value(f"select i1 {inside}, i64 {index}, i64 {last}")
-        address = w.offset(base, w.value(f"mul i64 {index}, {stride}"))
-        if padding is not None:
-            address = w.value(f"select i1 {inside}, ptr {address}, ptr {padding}")
-        addresses.append(address)
-    return addresses
+    return rows_of_block(w, lane, base, stride, state, end, padding)
 
 
 def _fetch(w: Writer, lane: Lane, base: str, size: str, state: str, to_write: bool) -> None:

@@ -70,12 +70,6 @@ def compile_object(ir: str, optimize: bool = False) -> bytes:
     return machine.emit_object(module)
 
 
-@_alone
-def compile_assembly(ir: str) -> str:
-    """The same as assembler text, to be read and counted."""
-    return _target_machine().emit_assembly(llvm.parse_assembly(ir, llvm.create_context()))
-
-
 _library_number = itertools.count()
 
 

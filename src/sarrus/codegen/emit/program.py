@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.transfer import move_rows
+from sarrus.codegen.emit.transfer import move_rows, rows_of_block
 from sarrus.codegen.emit.writer import Writer
 
 Kind = IntEnum("Kind", "GATHER SCATTER COPY RUN", start=0)  # of an instruction
@@ -46,7 +46,6 @@ def emit_program(lane: Lane, name: str) -> str:
 def _emit_section(lane: Lane, name: str) -> str:
     """One section of a program for one block of states at one step."""
     w = Writer(f"internal void @{name}(ptr %section, i64 %n, i64 %state, i64 %end, i64 %t, ptr %w, ptr %padding)")
-    last = w.value("sub i64 %end, 1")
     with w.loop("%n") as i:
         instruction = w.offset("%section", w.value(f"mul i64 {i}, {8 * len(Word)}"))
 
@@ -68,14 +67,8 @@ def _emit_section(lane: Lane, name: str) -> str:
                 row = w.value(f"mul i64 {w.value(f'udiv i64 %t, {every}')}, {word(Word.PER_STEP)}")
                 base = w.offset(w.value(f"inttoptr i64 {word(Word.ADDRESS)} to ptr"), row)
                 stride = word(Word.PER_STATE)
-                rows, wanted = [], []
-                for number in range(lane.count):  # lanes beyond the end read the last row, and write nowhere
-                    index = w.value(f"add i64 %state, {number}")
-                    inside = w.value(f"icmp ult i64 {index}, %end")
-                    index = w.value(f"select i1 {inside}, i64 {index}, i64 {last}")
-                    address = w.offset(base, w.value(f"mul i64 {index}, {stride}"))
-                    rows.append(address)
-                    wanted.append(w.value(f"select i1 {inside}, ptr {address}, ptr %padding"))
+                rows = rows_of_block(w, lane, base, stride, "%state", "%end")
+                wanted = rows_of_block(w, lane, base, stride, "%state", "%end", "%padding")
                 with w.when(w.value(f"icmp eq i64 {kind}, {Kind.GATHER:d}")):
                     move_rows(w, lane, rows, slots, count, to_rows=False)
                 with w.when(w.value(f"icmp eq i64 {kind}, {Kind.SCATTER:d}")):

@@ -10,6 +10,23 @@ from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.writer import Writer
 
 
+def rows_of_block(
+    w: Writer, lane: Lane, base: str, stride: str, state: str, end: str, padding: str | None = None
+) -> list[str]:
+    """The address of each lane's row; lanes beyond the end get the last row, or `padding`."""
+    last = w.value(f"sub i64 {end}, 1")
+    addresses = []
+    for number in range(lane.count):
+        index = w.value(f"add i64 {state}, {number}")
+        inside = w.value(f"icmp ult i64 {index}, {end}")
+        index = w.value(f"select i1 {inside}, i64 {index}, i64 {last}")
+        address = w.offset(base, w.value(f"mul i64 {index}, {stride}"))
+        if padding is not None:
+            address = w.value(f"select i1 {inside}, ptr {address}, ptr {padding}")
+        addresses.append(address)
+    return addresses
+
+
 def move_rows(w: Writer, lane: Lane, rows: list[str], slots: str, count: str, to_rows: bool) -> None:
     """`count` columns in squares; the last one overlaps the one before where they do not come out even.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ class Kernel:
         # `tuple.__new__` is quicker than a NamedTuple's own constructor; a tape with one output gives no tuple.
         result: Any = self._result or tuple
         self._of_one = result if len(self.tape.outputs) == 1 else partial(tuple.__new__, result)
-        self.shapes = [port.shape for port in self.tape.inputs]
+        self._shapes = [port.shape for port in self.tape.inputs]
         self._output_shapes = [port.shape for port in self.tape.outputs]
         self._has_scalars = any(port.shape == () and not port.whole for port in self.tape.outputs)
 
@@ -94,7 +94,7 @@ class Kernel:
             if result is not None:
                 return result if self._result is None else self._of_one(result)
         held: list[Any] = []
-        batch = None if named or return_status else plain_batch(arrays, self.shapes, self.dtype, held)
+        batch = None if named or return_status else plain_batch(arrays, self._shapes, self.dtype, held)
         if batch is None:
             return self._careful(arrays, named, out, threads, return_status)
         outputs, threads = self._outputs(out, (batch,), held), self.threads_for(batch, threads)
@@ -115,9 +115,16 @@ class Kernel:
             result = tuple(numbers) if isinstance(result, tuple) else numbers[0]
         return result if self._result is None else self._of_one(result)
 
-    def of_valid(self, arrays: tuple[np.ndarray, ...], batch: int) -> Any:
-        """The results for a batch of such arrays as the native code wants; None if an argument is not valid."""
-        outputs = self._outputs(None, (batch,), [])
+    def of_valid(self, arrays: tuple[Any, ...], memory: Callable[[int], list[np.ndarray]] | None = None) -> Any:
+        """The results for a batch of valid states, in arrays just as native code wants them; None if they are not.
+
+        memory  what gives arrays for the results of so many states; default: new ones
+        """
+        held: list[Any] = []
+        batch = plain_batch(arrays, self._shapes, self.dtype, held)
+        if not batch:
+            return None
+        outputs = self._outputs(None, (batch,), held) if memory is None else memory(batch)
         valid = self.native.run_checked(
             (*arrays, *outputs), batch, self.threads_for(batch, None), may_overlap=False, validate=True
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,8 +14,6 @@ from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.table import check_model, find
 from sarrus.spatial.precision import epsilon
-
-_tapes: WeakKeyDictionary[Model, dict[tuple, Tape]] = WeakKeyDictionary()
 
 
 def trace(
@@ -39,12 +36,16 @@ def trace(
     wanted = algorithm.required if inputs is None else inputs
     algorithm.check_given(wanted)
     symbols = tuple(symbols_of(model) if parameters is None else parameters)
-    chosen = tuple(sorted((name, tuple(x) if isinstance(x, list) else x) for name, x in options.items()))
-    key = (algorithm, wanted, tuple(x.element_hash() for x in symbols), chosen, epsilon())
-    known = _tapes.setdefault(model, {})
+    key = (algorithm, wanted, tuple(x.element_hash() for x in symbols), hashable(options), epsilon())
+    known: dict[tuple, Tape] = model.remembered.setdefault(trace, {})
     if key not in known:
         known[key] = _trace(model, algorithm, wanted, symbols, options)
     return known[key]
+
+
+def hashable(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Options in an order of their own, lists as tuples: what tapes and evaluators are known by."""
+    return tuple(sorted((name, tuple(x) if isinstance(x, list) else x) for name, x in options.items()))
 
 
 def _trace(
