@@ -21,6 +21,7 @@ from sarrus.model.bodies import Body, Frame, freeze
 from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.embedding import Embedding
 from sarrus.model.fields import as_gravity
+from sarrus.model.geometries import Geometry, GeometryPair
 from sarrus.model.layout import StateLayout, spans
 from sarrus.model.visuals import Visual
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
@@ -45,6 +46,9 @@ class Model:
     home: Array | None = None  # (nq,) the configuration in which a file shows the robot; None: neutral
     visuals: tuple[Visual, ...] = ()  # what it looks like; no part of `digest`
     actuators: tuple[Actuator, ...] = ()  # what controls do; no part of `digest`
+    geometries: tuple[Geometry, ...] = ()  # what it touches with, the world's among them; no part of `digest`
+    geometry_pairs: tuple[GeometryPair, ...] = ()  # that may meet although their categories do not say so
+    excluded_pairs: tuple[tuple[str, str], ...] = ()  # of bodies (or "world") whose geometries never meet
 
     def __post_init__(self) -> None:
         freeze(self.gravity, *([] if self.home is None else [self.home]))

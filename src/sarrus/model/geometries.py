@@ -1,0 +1,88 @@
+"""What a robot and its surroundings touch with, as data: shapes on bodies and on the world, with their friction.
+
+Nothing here is part of `Model.digest`: a step that has contacts takes them as an option.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sarrus.model.bodies import Placement
+from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from sarrus.spatial.arrays import Array
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The half-space below z = 0; unbounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMesh:
+    """The convex hull of points."""
+
+    vertices: Array  # (n, 3), those on the hull only
+    path: str = ""  # the file that it came from
+
+
+@dataclass(frozen=True, eq=False)
+class HeightField:
+    """Ground of heights z over a rectangle about the origin, linear in between, two triangles to a cell.
+
+    heights  (rows, columns): rows along y, columns along x
+    size     half the lengths along x and y
+    """
+
+    heights: Array
+    size: tuple[float, float]
+
+
+ContactShape = Plane | Sphere | Capsule | Cylinder | Box | Ellipsoid | ConvexMesh | HeightField
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Coefficients: of sliding (no unit), and of twisting and rolling (metres)."""
+
+    sliding: float = 1.0
+    torsional: float = 0.0
+    rolling: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """A shape that can touch others.
+
+    body        its number; -1: the world
+    placement   in the body's frame
+    dimensions  1: no friction, 3: sliding, 4: twisting too, 6: rolling too
+    category, collides_with  bits: two geometries may meet if a category of one is among what the other collides with
+    margin      metres from which on a contact is looked at
+    priority    of two geometries that differ in it, the higher one gives friction and dimensions; else the larger ones
+    """
+
+    name: str
+    body: int
+    placement: Placement
+    shape: ContactShape
+    friction: Friction = Friction()
+    dimensions: int = 3
+    category: int = 1
+    collides_with: int = 1
+    margin: float = 0.0
+    priority: int = 0
+
+    def moved(self, body: int, by: Placement) -> Geometry:
+        """The same shape on another body, in whose frame this one's body is placed."""
+        return replace(self, body=body, placement=by @ self.placement)
+
+
+@dataclass(frozen=True)
+class GeometryPair:
+    """Two geometries, by name, that may meet whatever their categories say; None: as the geometries say."""
+
+    a: str
+    b: str
+    friction: Friction | None = None
+    dimensions: int | None = None
+    margin: float | None = None
