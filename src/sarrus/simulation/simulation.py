@@ -15,6 +15,7 @@ from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.registry.table import find
+from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
 from sarrus.simulation.controllers import AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
@@ -40,6 +41,7 @@ from sarrus.status import Status
 # Options of methods that iterate, where nothing else is said. The residual is relative to the accelerations: no step
 # notices it. Within a step loops are not quite closed, and rows that are redundant where they are (Bennett's linkage)
 # are then independent by very little: taken at their word they would lock the mechanism.
+ON_GROUND = ("semi_implicit_euler", "implicit")  # integrators that know contacts
 _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
 
 
@@ -56,8 +58,10 @@ class Simulation:
                    there are constraints and no Baumgarte feedback
     stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
     joint_forces   damping, springs, friction, limits, effort limits: all, none, or a `JointForces`
+    contacts       whether what can touch does: True, False, or a `ContactOptions`
     accuracy       of the adaptive integrator: error of a step, in radians or metres (and per second)
-    record         what is recorded, beside q and v: tau, qdd, forces, residual, iterations, status
+    record         what is recorded, beside q and v: tau, qdd, forces, residual, iterations, status,
+                   contacts
     record_every   steps from one recorded state to the next; the first and the last are always recorded
     threads        for a batch; None: as many as are worth it
     dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
@@ -73,6 +77,7 @@ class Simulation:
     project_every: int | str | None = "auto"
     stabilization: float | None = None
     joint_forces: bool | JointForces = True
+    contacts: bool | ContactOptions = True
     accuracy: float = 1e-6
     record: Iterable[str] = tuple(FIELDS)
     record_every: int = 1
@@ -97,6 +102,18 @@ class Simulation:
             check_name("recorded array", name, FIELDS)
         if self.controller is not None and not isinstance(self.controller, AbstractController):
             check_function("controller", self.controller)
+        if not isinstance(self.contacts, bool | ContactOptions):
+            raise StateError(f"contacts is {self.contacts!r}. Valid: True, False, sarrus.ContactOptions(...)")
+        if self._contact is not None and self.integrator not in ON_GROUND:
+            raise UnsupportedError(
+                f"integrator {self.integrator!r} knows no impacts. Valid with contacts: {', '.join(ON_GROUND)}; "
+                f"contacts=False lets nothing touch"
+            )
+        if self._contact is not None and self.method is not None:
+            raise UnsupportedError(
+                f"method {self.method!r} is of motion without contacts; with contacts, dynamics are solved in joint "
+                f"space. Give no method, or contacts=False"
+            )
         method, _ = find(self._method), self._project_every  # which are checked by being found
         if not isinstance(self.options, dict | None):
             raise StateError(f"options is {self.options!r}: expected a dictionary. Valid: {', '.join(method.options)}")
@@ -144,7 +161,13 @@ class Simulation:
             "record_every": self.record_every, "project_every": self._project_every,
             "stabilization": self.stabilization, "status_words": [status.words for status in Status],
         }  # fmt: skip
-        names = tuple(dict.fromkeys(["q", "v", *self.record]))
+        names = self._recorded
+        if self._contact is not None:
+            contacts = self._contact.contacts
+            settings |= {
+                "method": "contact",
+                "contact_names": [contacts.pair_of(k).names for k in range(contacts.count)],
+            }
         threads = stepper.kernels.step.threads_for(len(q) * steps, self.threads)
         whole = StepRange(len(q), 0, steps, steps, self.record_every, names, threads, progress, self.dtype)
         return TimeLoop(self.stepped_model, whole, stepper, settings).run(q, v, save, resume)
@@ -199,12 +222,15 @@ class Simulation:
         carry = stepper.begin(q, v, first)
         if isinstance(state, StepResult):
             before = {"alive": state.alive, "forces0": state.forces} | state.carried
+            before |= {"contact_numbers0": state.contact_numbers, "contact_impulses0": state.contact_impulses}
             carry |= {
-                name: np.array(x, self.dtype).reshape(carry[name].shape) for name, x in before.items() if name in carry
+                name: np.array(x, self.dtype).reshape(carry[name].shape)
+                for name, x in before.items()
+                if name in carry and x is not None
             }
         threads = stepper.kernels.step.threads_for(batch, self.threads)
         rows, done = stepper.advance(
-            carry, StepRange(batch, first, first + 1, first + 2, 1, tuple(FIELDS), threads, dtype=self.dtype)
+            carry, StepRange(batch, first, first + 1, first + 2, 1, self._fields, threads, dtype=self.dtype)
         )
         if done == first:
             raise KeyboardInterrupt
@@ -219,6 +245,9 @@ class Simulation:
         found |= {"alive": carry["alive"].reshape(shape), "worst_status": np.array(status, self.dtype)}
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else x for name, x in found.items()}
         carried = {name: x.copy() for name, x in carry.items() if name not in StepResult._fields}
+        for name in ("contact_numbers", "contact_impulses"):
+            arrays[name] = carry[f"{name}0"].copy() if f"{name}0" in carry else None
+        arrays.setdefault("contacts", None)
         count, time = first + 1, (first + 1) * self.dt
         return StepResult(**arrays, step=np.full(shape, count, self.dtype), steps=count, time=time, carried=carried)
 
@@ -234,6 +263,24 @@ class Simulation:
         return method_for(self.stepped_model, self.method)
 
     @cached_property
+    def _contact(self) -> ContactSettings | None:
+        """None: nothing touches."""
+        if self.contacts is False:
+            return None
+        options = self.contacts if isinstance(self.contacts, ContactOptions) else ContactOptions()
+        return contact_settings(self.stepped_model, options)
+
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        """All that can be recorded."""
+        return tuple(name for name in FIELDS if name != "contacts" or self._contact is not None)
+
+    @property
+    def _recorded(self) -> tuple[str, ...]:
+        """What is recorded; contacts only where there can be any."""
+        return tuple(name for name in dict.fromkeys(["q", "v", *self.record]) if name in self._fields)
+
+    @cached_property
     def _project_every(self) -> int | None:
         return projection_interval(self.stepped_model, self.project_every)
 
@@ -243,12 +290,16 @@ class Simulation:
         usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
         options = tuple(sorted((usual | (self.options or {})).items()))
         which = self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
+        contact = self._contact
+        if contact is not None:
+            contact = replace(contact, limits=contact.limits and which.limits and self.joint_forces is not False)
+            which = replace(which, limits=which.limits and not contact.limits)
         dt = (
             None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)
         )  # else an input of the kernel
         parameters = joint_force_parameters(self.stepped_model, which if self.joint_forces else NONE, dt)
         accuracy = float(self.accuracy) if self.integrator == "adaptive" else 0.0
-        return StepSettings(self._method, options, self.integrator, dt, parameters, (), accuracy)
+        return StepSettings(self._method, options, self.integrator, dt, parameters, (), accuracy, contact)
 
     @cached_property
     def _kernels(self) -> dict[tuple[tuple[str, ...], tuple[AbstractController, ...]], StepKernels]:

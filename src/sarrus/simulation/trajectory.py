@@ -59,7 +59,7 @@ class Trajectory:
         self.arrays = {n: _checked(model, n, given[n], lead) for n in FIELDS if given.get(n) is not None}
         self.q, self.v = self.arrays["q"], self.arrays["v"]
         self.tau, self.qdd, self.forces, self.residual, self.iterations, self.status = (
-            self.arrays.get(name) for name in list(FIELDS)[2:]
+            self.arrays.get(name) for name in list(FIELDS)[2:-1]
         )
 
     @classmethod
@@ -208,8 +208,8 @@ class Trajectory:
 
 def _checked(model: Model, name: str, value: Any, lead: tuple[int, ...]) -> Array:
     count = FIELDS[name]
-    shape = lead if count is None else (*lead, getattr(model, count))
     array = np.asarray(value, dtype=float)
+    shape = lead if count is None else (*lead, getattr(model, count) if count else array.shape[-1])
     if array.shape != shape:
         raise StateError(f"{name}: expected shape {shape}, got {array.shape}")
     return array
