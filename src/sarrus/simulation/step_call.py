@@ -29,7 +29,7 @@ class StepResult(NamedTuple):
     iterations: Any
     status: Any  # `sarrus.Status`, the worst of this step and of a projection after it
     tau: Array
-    contacts: Array | None  # (11 slots,): see `Contacts.of`; None where nothing can touch
+    contacts: Array | None  # (11 slots,): see `ContactRecord.of`; None where nothing can touch
     contact_numbers: Array | None  # (slots,) and the next: what the next step begins with
     contact_impulses: Array | None  # (3 slots,)
     steps: int  # so far

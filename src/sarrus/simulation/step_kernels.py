@@ -10,8 +10,8 @@ from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.model.model import Model
 from sarrus.simulation.adaptive import SCALARS, attempt
-from sarrus.simulation.joint_forces import effort_limits
 from sarrus.simulation.contact.contact_step import contact_step
+from sarrus.simulation.joint_forces import effort_limits
 from sarrus.simulation.step import PROJECTION, StepSettings, step, step_algorithm
 from sarrus.spatial.arrays import Array
 

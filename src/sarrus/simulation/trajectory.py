@@ -13,6 +13,7 @@ from sarrus.model.model import Model
 from sarrus.simulation import conserved
 from sarrus.simulation import trajectory_files as files
 from sarrus.simulation.conserved import Drift, Energy, Momentum
+from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.projection import closure_error
 from sarrus.simulation.trajectory_files import FIELDS, Contents
 from sarrus.simulation.trajectory_plot import plot
@@ -66,6 +67,12 @@ class Trajectory:
     def of(cls, model: Model, contents: Contents) -> Trajectory:
         """The trajectory with these times, arrays and settings."""
         return cls(model, contents.time, settings=contents.settings, **contents.arrays)
+
+    @cached_property
+    def contacts(self) -> ContactRecord | None:
+        """What touched, where, and with what force; None where nothing could, or it was not recorded."""
+        recorded = self.arrays.get("contacts")
+        return None if recorded is None else ContactRecord.of(recorded, self.settings.get("contact_names", ()))
 
     # --- parts ---------------------------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.contact_rows import Poses
 from sarrus.mechanics.contact.broad_phase import bounding_sphere
+from sarrus.mechanics.contact.contact_rows import Poses
 from sarrus.mechanics.contact.narrow_phase import touch_count, touches
 from sarrus.model.bodies import WORLD, Placement
 from sarrus.model.geometries import ContactShape, Geometry, Plane

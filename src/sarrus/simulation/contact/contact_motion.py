@@ -21,8 +21,8 @@ from sarrus.mechanics.contact.problem import ContactProblem
 from sarrus.mechanics.contact.solve import solve
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
-from sarrus.simulation.contact.free_motion import FreeMotion, free_motion
-from sarrus.simulation.contact.limits import Limit, limits_of, limits_in_slots, violated
+from sarrus.simulation.contact.free_motion import FreeMotion
+from sarrus.simulation.contact.limits import Limit, limits_in_slots, limits_of, violated
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact, contact_in_slot, nearest
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -158,8 +158,10 @@ class _Problem(NamedTuple):
         J_contacts, _ = contact_jacobian(free.at, poses, [c.at for c in contacts])
         J = np.concatenate([np.zeros((0, model.nv)), *(limit.row[None] for limit in limits), J_contacts])
         response = free.response(free.independent(J))
-        g = J @ self.v_free + np.concatenate([np.zeros(0), *(vector(self._opening(limit.gap)) for limit in limits),
-            *(vector(0.0, 0.0, self._normal_velocity(c, J_contacts[3 * k + 2])) for k, c in enumerate(contacts))])  # fmt: skip
+        openings = [self._opening(limit.gap) for limit in limits]
+        for k, contact in enumerate(contacts):
+            openings += [0.0, 0.0, self._normal_velocity(contact, J_contacts[3 * k + 2])]
+        g = J @ self.v_free + vector(*openings)
         active = vector(*(x.active for x in (*limits, *contacts)))
         problem = ContactProblem(response.G, g, np.zeros(0), vector(*(c.friction for c in contacts)), active, None)
         start = np.concatenate([np.zeros(len(limits)), start])

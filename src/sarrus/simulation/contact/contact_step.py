@@ -16,8 +16,6 @@ from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.choice import choose
 from sarrus.status import Status
 
-SLOT_NUMBERS = 11  # of a slot in `contacts`: candidate (-1: none), gap, point, normal, force on a in the world
-
 
 class ContactStepOutputs(NamedTuple):
     """The state after the step, the dynamics of the step, and its contacts."""
@@ -33,7 +31,7 @@ class ContactStepOutputs(NamedTuple):
     iterations: Array  # Newton steps of the contact problem
     status: Array
     tau: Array
-    contacts: Array  # (11 s,) see SLOT_NUMBERS
+    contacts: Array  # (11 s,) see `ContactRecord.of`
     contact_numbers: Array  # (s,)
     contact_impulses: Array  # (3 s,) along two tangents and the normal
 
