@@ -15,7 +15,7 @@ from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.registry.table import find
-from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
+from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
@@ -32,6 +32,7 @@ from sarrus.simulation.steppers import (
     PythonStepper,
     StepRange,
 )
+from sarrus.simulation.stiffness import stiff_joints
 from sarrus.simulation.time_loop import TimeLoop
 from sarrus.simulation.trajectory import State, Trajectory
 from sarrus.simulation.trajectory_files import FIELDS
@@ -42,6 +43,7 @@ from sarrus.status import Status
 # notices it. Within a step loops are not quite closed, and rows that are redundant where they are (Bennett's linkage)
 # are then independent by very little: taken at their word they would lock the mechanism.
 ON_GROUND = ("semi_implicit_euler", "implicit")  # integrators that know contacts
+_DT = 1e-3  # seconds, where nobody says
 _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
 
 
@@ -49,8 +51,9 @@ _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
 class Simulation:
     """How a robot is stepped through time, and what is recorded of it: settings that are checked when they are made.
 
-    dt             seconds per step
-    integrator     semi_implicit_euler, implicit, rk4, adaptive
+    dt             seconds per step; None: as the model's file says, or 1e-3
+    integrator     semi_implicit_euler, implicit, rk4, adaptive; auto: implicit where springs, dampers or servos are
+                   stiff for steps of that size, else semi_implicit_euler (`notes` says why)
     method         of forward dynamics (`sarrus.methods()`); None: what fits the robot
     controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
     options        of the method: a dictionary
@@ -68,8 +71,8 @@ class Simulation:
     """
 
     model: Model
-    dt: float = 1e-3
-    integrator: str = "semi_implicit_euler"
+    dt: float = None  # type: ignore[assignment]  # a number once it is made
+    integrator: str = "auto"
     method: str | None = None
     _: KW_ONLY
     controller: PythonController | AbstractController | None = None
@@ -85,8 +88,10 @@ class Simulation:
     dtype: str = "float64"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.integrator, str) or self.integrator not in INTEGRATORS:
-            raise unknown_name("integrator", self.integrator, INTEGRATORS)
+        if self.dt is None:
+            object.__setattr__(self, "dt", self.model.time_step or _DT)
+        if not isinstance(self.integrator, str) or self.integrator not in ("auto", *INTEGRATORS):
+            raise unknown_name("integrator", self.integrator, ("auto", *INTEGRATORS))
         check_name("dtype", self.dtype, ("float64", "float32"))
         if self.dtype == "float32" and self.integrator == "adaptive":
             raise UnsupportedError("the adaptive integrator needs float64: float32 rounds more than a step errs")
@@ -102,6 +107,8 @@ class Simulation:
             check_name("recorded array", name, FIELDS)
         if self.controller is not None and not isinstance(self.controller, AbstractController):
             check_function("controller", self.controller)
+        if self.integrator == "auto":
+            object.__setattr__(self, "integrator", "implicit" if self._stiff else "semi_implicit_euler")
         if not isinstance(self.contacts, bool | ContactOptions):
             raise StateError(f"contacts is {self.contacts!r}. Valid: True, False, sarrus.ContactOptions(...)")
         if self._contact is not None and self.integrator not in ON_GROUND:
@@ -251,6 +258,17 @@ class Simulation:
         count, time = first + 1, (first + 1) * self.dt
         return StepResult(**arrays, step=np.full(shape, count, self.dtype), steps=count, time=time, carried=carried)
 
+    @property
+    def notes(self) -> list[str]:
+        """What was decided, and what does not happen, that one should know."""
+        notes = []
+        if self._stiff and self.integrator == "implicit":
+            more = f" and {len(self._stiff) - 1} more" if len(self._stiff) > 1 else ""
+            notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
+        if self.contacts is not False:
+            notes += contact_notes(self.model, self._contact_options)
+        return notes
+
     # --- how it is done ---------------------------------------------------------------------------------------
 
     @cached_property
@@ -267,8 +285,21 @@ class Simulation:
         """None: nothing touches."""
         if self.contacts is False:
             return None
-        options = self.contacts if isinstance(self.contacts, ContactOptions) else ContactOptions()
-        return contact_settings(self.stepped_model, options)
+        return contact_settings(self.stepped_model, self._contact_options)
+
+    @property
+    def _contact_options(self) -> ContactOptions:
+        return self.contacts if isinstance(self.contacts, ContactOptions) else ContactOptions()
+
+    @cached_property
+    def _stiff(self) -> list[str]:
+        """Joints that are stiff for steps of this size, in words."""
+        controllers = [self.controller] if isinstance(self.controller, AbstractController) else []
+        return stiff_joints(self.model, self._acting if self.joint_forces else NONE, controllers, self.dt)
+
+    @property
+    def _acting(self) -> JointForces:
+        return self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
 
     @property
     def _fields(self) -> tuple[str, ...]:
@@ -289,8 +320,7 @@ class Simulation:
         """Those of a step without controllers."""
         usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
         options = tuple(sorted((usual | (self.options or {})).items()))
-        which = self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
-        contact = self._contact
+        which, contact = self._acting, self._contact
         if contact is not None:
             contact = replace(contact, limits=contact.limits and which.limits and self.joint_forces is not False)
             which = replace(which, limits=which.limits and not contact.limits)
