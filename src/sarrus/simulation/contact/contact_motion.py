@@ -25,6 +25,7 @@ from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import Limit, limits_in_slots, limits_of, violated
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact, contact_in_slot, nearest
+from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import if_finite
@@ -69,7 +70,7 @@ def contact_motion(
     """The velocities at the end of a step. before: numbers (s,) and impulses (s, 3) of the step before."""
     contacts = settings.contacts
     poses = world_poses(tree_of(model), free.at.joints)
-    v_free = v + dt * free.qdd
+    v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
     reach = SPEED * dt
     usual = _usual_contacts(model, contacts, poses, reach)
     limits = limits_of(model) if settings.limits else []

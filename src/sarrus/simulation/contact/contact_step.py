@@ -8,9 +8,9 @@ import numpy as np
 
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
-from sarrus.model.state import moved
 from sarrus.simulation.contact.contact_motion import contact_motion
 from sarrus.simulation.contact.free_motion import free_motion
+from sarrus.simulation.contact.straight_motion import moved_straight
 from sarrus.simulation.step import StepSettings, forces_of, keep_finite, scalar, select, worse
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.choice import choose
@@ -47,7 +47,8 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     before = inputs["contact_numbers0"], inputs["contact_impulses0"].reshape(-1, 3)
     motion = contact_motion(model, settings.contact, free, q, v, dt, before)
     found = motion.contacts
-    alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (moved(model, q, dt * motion.v), q), (motion.v, v))
+    q_end, v_end = moved_straight(model, q, motion.v, dt)
+    alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (q_end, q), (v_end, v))
     status = choose(0.5, alive, motion.status, Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))
     impulses = found.impulses.reshape(-1)
