@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 from sarrus.codegen.passes.slots import with_slots
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Plan, Step, Table
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Picks, Plan, Step, Table
 from sarrus.codegen.tape.graph import Op
-from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
+from sarrus.codegen.tape.tape import IDLE, Tape
 
 _OF_ONE = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
-TRANSCENDENTAL = (Op.SIN, Op.COS, Op.ATAN2, *_OF_ONE)
+APART = (Op.SIN, Op.COS, Op.ATAN2, *_OF_ONE, Op.PICK)  # done by steps of their own, from slots to slots
 
 
 def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
@@ -22,38 +22,40 @@ def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
         steps += [] if first is None else [Enter(first)]
         steps += straight if loop is None else [Begin(loop), *straight, Again(loop)]
         steps += [] if last is None else [Leave()]
-    direct = (*IDLE, *TRANSCENDENTAL)
+    direct = (*IDLE, *APART)
     copies = sorted({k for result in tape.results for k in result.tolist() if tape.op[k] in direct})
     if copies:
         steps.append(Chunk([], copies))
     return with_slots(tape, steps)
 
 
-def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table]:
+def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table | Picks]:
     """The steps of the instructions start .. stop - 1. What they use from before is there already."""
-    op, arg, arity = tape.op.tolist(), tape.arg.tolist(), ARITY[tape.op].tolist()
-    level = [0] * len(op)  # transcendental functions on the longest way to this value
+    op, arg, operands = tape.op.tolist(), tape.arg.tolist(), tape.operands(list(range(start, stop)))
+    level = [0] * len(op)  # instructions that are no part of a chunk on the longest way to this value
     for k in range(start, stop):
         if op[k] not in IDLE:
-            level[k] = max((level[arg[k][c]] for c in range(arity[k])), default=0) + (op[k] in TRANSCENDENTAL)
-    # The phase of an instruction: before which level of transcendental functions it must be done.
+            level[k] = max((level[a] for a in operands[k - start]), default=0) + (op[k] in APART)
+    # The phase of an instruction: before which level of those it must be done.
     last = max(level, default=0)
     phase = [last] * len(op)
     for k in range(stop - 1, start - 1, -1):
-        mine = level[k] - 1 if op[k] in TRANSCENDENTAL else phase[k]
-        for c in range(arity[k]):
-            phase[arg[k][c]] = min(phase[arg[k][c]], mine)
+        mine = level[k] - 1 if op[k] in APART else phase[k]
+        for a in operands[k - start]:
+            phase[a] = min(phase[a], mine)
     by_phase: list[list[int]] = [[] for _ in range(last + 1)]
-    tables: list[list[int]] = [[] for _ in range(last + 1)]
+    apart: list[list[int]] = [[] for _ in range(last + 1)]
     for k in order:
-        if op[k] in TRANSCENDENTAL:
-            tables[level[k]].append(k)
+        if op[k] in APART:
+            apart[level[k]].append(k)
         else:
             by_phase[phase[k]].append(k)
 
-    steps: list[Chunk | Table] = []
+    steps: list[Chunk | Table | Picks] = []
     for p in range(last + 1):
-        for table in _tables(tables[p], op, arg):
+        picks = [k for k in apart[p] if op[k] == Op.PICK]
+        steps += [Picks(picks)] if picks else []
+        for table in _tables(apart[p], op, arg):
             constants = sorted({a for arguments in table.arguments for a in arguments if op[a] == Op.CONST})
             steps += [Chunk([], constants), table] if constants else [table]
         instructions = by_phase[p]

@@ -30,21 +30,30 @@ def schedule(tape: Tape) -> list[list[int]]:
     """Per segment of the tape: the instructions that compute, in an order that keeps values in registers."""
     op, arg, arity = tape.op.tolist(), tape.arg.tolist(), ARITY[tape.op].tolist()
     operands = [tuple({a for a in arg[k][: arity[k]] if op[a] != Op.CONST}) for k in range(len(op))]
+    members = {k: set(tape.lists[arg[k][1]].tolist()) for k in range(len(op)) if op[k] == Op.PICK}
     orders = []
     for start, stop, _ in tape.segments:
         base = [k for k in range(start, stop) if op[k] not in IDLE]
-        orders.append(_ordered(base, op, operands))
+        orders.append(_ordered(base, op, operands, members))
     return orders
 
 
-def _ordered(base: list[int], op: list[int], operands: list[tuple[int, ...]]) -> list[int]:
+def _ordered(
+    base: list[int], op: list[int], operands: list[tuple[int, ...]], members: dict[int, set[int]]
+) -> list[int]:
+    """`members`: what instructions need beside their operands, but not in registers."""
     position = {k: i for i, k in enumerate(base)}
     users: list[list[int]] = [[] for _ in op]
+    followers: dict[int, list[int]] = {}
     missing = [0] * len(op)
     for k in base:
         for a in operands[k]:
             users[a].append(k)
             missing[k] += a in position
+        for a in members.get(k, ()):
+            if a in position:
+                followers.setdefault(a, []).append(k)
+                missing[k] += 1
     uses_left = [len(u) for u in users]
     next_user = [0] * len(op)  # per value: how many of its users, in base order, are known to be done
 
@@ -88,7 +97,7 @@ def _ordered(base: list[int], op: list[int], operands: list[tuple[int, ...]]) ->
                 held.discard(a)
         if uses_left[k]:
             held.add(k)
-        for user in users[k]:
+        for user in (*users[k], *followers.get(k, ())):
             missing[user] -= 1
             if not missing[user]:
                 heapq.heappush(waiting, position[user])
