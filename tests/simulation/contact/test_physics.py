@@ -16,7 +16,9 @@ EXACT = sarrus.ContactOptions(tolerance=1e-12)
 def thing(shape, mass=1.0, inertia=None, *, mu=1.0, gravity=(0.0, 0.0, -G), name="thing") -> sarrus.ModelBuilder:
     """A free body above the ground."""
     builder = sarrus.ModelBuilder(name, gravity=gravity)
-    builder.add_body("body", joint="free", mass=mass, inertia=0.4 * mass * 0.01 * np.eye(3) if inertia is None else inertia)
+    builder.add_body(
+        "body", joint="free", mass=mass, inertia=0.4 * mass * 0.01 * np.eye(3) if inertia is None else inertia
+    )
     builder.add_geometry("body", shape, name="shape", friction=0.0)
     builder.add_geometry("world", Plane(), name="ground", friction=mu)
     return builder
@@ -118,7 +120,7 @@ def test_momentum_balances_at_every_step():
     q[3:] /= np.linalg.norm(q[3:])
     found = sarrus.Simulation(model, dt).run(q, [0.5, 0.2, -1.0, 1.0, 2.0, 0.5], duration=1.0)
     change = np.diff(found.momentum.linear, axis=0)
-    impulse = dt * (found.contacts.total_force[:-1] + [0.0, 0.0, -2.0 * G])
+    impulse = dt * (found.contacts.total_force[:-1] + np.array([0.0, 0.0, -2.0 * G]))
     np.testing.assert_allclose(change, impulse, atol=5e-3)
 
 
@@ -128,4 +130,4 @@ def test_friction_forces_stay_in_the_cone():
     contacts = found.contacts
     assert (contacts.normal_forces > -1e-9).all()
     assert (contacts.friction_forces <= 0.3 * contacts.normal_forces + 1e-6).all()
-    assert {name for name in contacts.names} == {("shape", "ground")}
+    assert set(contacts.names) == {("shape", "ground")}

@@ -22,7 +22,7 @@ from sarrus.spatial.arrays import Array
 _MOST_USUAL = 8
 _STANDING = 5e-3  # metres: what is no further from the ground than that where a robot stands, touches it
 _LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to find out
-_SLOTS, _SPARE_SLOTS = 12, 4
+_SLOTS, _SPARE_SLOTS = 8, 2
 
 
 @dataclass(frozen=True)
