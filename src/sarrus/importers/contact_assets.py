@@ -19,7 +19,11 @@ _PNG = b"\x89PNG"
 
 
 class UnreadableError(Exception):
-    """Why a file gives no shape, in words that follow its name."""
+    """Why a file gives no shape, in words that follow its name; `path`: that name, where it is known."""
+
+    def __init__(self, why: str, path: str = "") -> None:
+        super().__init__(why)
+        self.path = path
 
 
 def read_hull(path: str, **options: Any) -> Array:

@@ -203,6 +203,12 @@ class ModelBuilder:
         """Whether a body or frame of that name was added."""
         return name in self._links or name in self._frames or name == WORLD_NAME
 
+    def is_fixed(self, body: str) -> bool:
+        """Whether a body that was added is fixed to the world, or is the world."""
+        while body in self._links and self._links[body].joint is None:
+            body = self._links[body].parent
+        return body == WORLD_NAME
+
     def build(self, *, allow_ill_posed: bool = False) -> Model:
         """Check everything, merge fixed joints, put parents first and make the model.
 
