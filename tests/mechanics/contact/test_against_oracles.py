@@ -11,6 +11,7 @@ import pytest
 from sarrus.mechanics.contact.narrow_phase import touch_count
 from sarrus.mechanics.contact.outer_hull import MOST_VERTICES, outer_hull
 from sarrus.mechanics.contact.touch import ABSENT
+from sarrus.mechanics.contact.vertex_groups import GROUPS, MOST_EXACT
 from sarrus.model.geometries import ConvexMesh, Plane
 from sarrus.model.visuals import Box, Capsule, Ellipsoid, Sphere
 from tests.mechanics.contact.oracles import distance_from_ellipsoid, nearest_of_hull, signed_distance
@@ -116,22 +117,49 @@ def _placed(points: np.ndarray, poses: Poses) -> np.ndarray:
     return poses.pa[:, None] + np.einsum("bij,nj->bni", poses.Ra, points)
 
 
-def test_a_mesh_of_many_vertices_is_put_into_a_hull_of_few() -> None:
-    rng = np.random.default_rng(28)
-    ball = rng.normal(size=(300, 3))
-    ball *= [0.1, 0.2, 0.05] / np.linalg.norm(ball, axis=1, keepdims=True)
-    ball[:, 2] = np.maximum(ball[:, 2], -0.03)  # with a flat sole
-    mesh = ConvexMesh(ball)
-    hull = outer_hull(mesh)
+def foot(count: int) -> ConvexMesh:
+    """An ellipsoid with a flat sole."""
+    points = np.random.default_rng(28).normal(size=(count, 3))
+    points *= [0.1, 0.2, 0.05] / np.linalg.norm(points, axis=1, keepdims=True)
+    points[:, 2] = np.maximum(points[:, 2], -0.03)
+    return ConvexMesh(points)
+
+
+@pytest.mark.parametrize("count", [33, 150, MOST_EXACT])
+def test_the_lowest_vertex_of_many_is_among_eight_candidates(count: int) -> None:
+    mesh, poses = foot(count), random_poses(1000, seed=32)
+    found = touches_of(mesh, Plane(), poses)
+    assert found.gap.shape[1] == touch_count(mesh, Plane()) == GROUPS
+    placed = _placed(mesh.vertices, poses)
+    heights = np.einsum("bi,bni->bn", poses.Rb[:, :, 2], placed - poses.pb[:, None])
+    np.testing.assert_allclose(found.gap.min(axis=1), heights.min(axis=1), atol=1e-12)
+    surface = found.point + 0.5 * found.gap[..., None] * found.normal
+    for k in range(0, 1000, 50):  # vertices, all of them
+        assert np.linalg.norm(surface[k][:, None] - placed[k][None], axis=2).min(axis=1).max() < 1e-12
+
+
+def test_a_foot_stands_on_vertices_far_from_each_other() -> None:
+    mesh = foot(300)
+    pose = np.eye(3)[None], np.array([[0.0, 0.0, 0.03]])
+    found = touches_of(mesh, Plane(), Poses(*pose, np.eye(3)[None], np.zeros((1, 3))))
+    down = np.abs(found.gap[0]) < 1e-12
+    assert down.sum() >= 4
+    sole = mesh.vertices[mesh.vertices[:, 2] == -0.03]
+    assert (np.ptp(found.point[0, down], axis=0)[:2] > 0.6 * np.ptp(sole, axis=0)[:2]).all()
+
+
+def test_a_mesh_of_too_many_vertices_is_put_into_a_hull_of_few() -> None:
+    mesh = foot(MOST_EXACT + 1)
+    points, hull = mesh.vertices, outer_hull(mesh)
     assert len(hull.vertices) <= MOST_VERTICES
-    assert touch_count(mesh, Plane()) == len(hull.vertices)
-    assert 0.0 < hull.excess < 0.03
-    directions = random_rotations(rng, 500)[:, 0]
-    beyond = (hull.vertices @ directions.T).max(axis=0) - (ball @ directions.T).max(axis=0)
+    assert touch_count(mesh, Plane()) == touch_count(mesh, FIELD) == len(hull.vertices)
+    assert 0.0 < hull.excess < 0.04
+    directions = random_rotations(np.random.default_rng(34), 500)[:, 0]
+    beyond = (hull.vertices @ directions.T).max(axis=0) - (points @ directions.T).max(axis=0)
     assert beyond.min() > -1e-9
     assert beyond.max() < hull.excess + 1e-9
     assert abs(hull.vertices[:, 2].min() + 0.03) < 1e-9  # it stands as high as the mesh does
-    furthest = max(np.linalg.norm(nearest_of_hull(ball - x)) for x in hull.vertices)
+    furthest = max(np.linalg.norm(nearest_of_hull(points - x)) for x in hull.vertices)
     assert abs(furthest - hull.excess) < 1e-6
     assert outer_hull(MESH).excess == 0.0
 

@@ -120,6 +120,19 @@ def test_moving_both_moves_the_touches(a: str, b: str) -> None:
     np.testing.assert_allclose(after.normal[there], normals[there], atol=1e-7)
 
 
+@pytest.mark.parametrize(("a", "b"), [pair for pair in PAIR_NAMES if pair[1] != "field"])
+def test_a_small_move_changes_the_smallest_gap_by_as_little(a: str, b: str) -> None:
+    """No gap is a jump: a distance changes by no more than what is moved. (Boxes: where they penetrate.)"""
+    rng = np.random.default_rng(31)
+    for poses in (random_poses(3000, seed=8), random_poses(1000, spread=0.05, seed=9), special_poses()):
+        step = 1e-7 * rng.uniform(-1.0, 1.0, poses.pa.shape)
+        before = touches_of(SHAPES[a], SHAPES[b], poses).gap.min(axis=1)
+        after = touches_of(SHAPES[a], SHAPES[b], poses._replace(pa=poses.pa + step)).gap.min(axis=1)
+        inside = before < (0.0 if a == b == "box" else np.inf)
+        preference = 1.5e-5 if a == b == "box" else 0.0
+        assert (np.abs(after - before) <= np.linalg.norm(step, axis=1) + 1e-10 + preference)[inside].all()
+
+
 def _times(R: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.einsum("bij,bj->bi", R, x)
 

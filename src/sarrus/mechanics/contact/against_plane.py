@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.contact.outer_hull import outer_hull
 from sarrus.mechanics.contact.touch import Pose, Touch, ball_at
+from sarrus.mechanics.contact.vertex_groups import lowest, vertex_groups
 from sarrus.model.geometries import ConvexMesh, Plane
 from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -83,6 +83,7 @@ def box_plane(box: Box, pose: Pose, _: Plane, plane: Pose) -> list[Touch]:
 
 
 def mesh_plane(mesh: ConvexMesh, pose: Pose, _: Plane, plane: Pose) -> list[Touch]:
-    """All vertices; those of the `outer_hull` if there are many."""
-    R, p = pose
-    return [_ball(p + R @ x, 0.0, plane) for x in outer_hull(mesh).vertices]
+    """All vertices; if there are many, the lowest one of each group of neighbours (`vertex_groups`)."""
+    (R, p), n = pose, plane[0][:, 2]
+    up = R.T @ n
+    return [_ball(p + R @ lowest(group, up), 0.0, plane) for group in vertex_groups(mesh)]

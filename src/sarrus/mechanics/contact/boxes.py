@@ -15,7 +15,8 @@ from sarrus.spatial.norms import dot, total
 _INSIDE = 1e-12  # metres: an axis that comes so near to a box passes through it
 _FLAT = 1e-9  # a slope below which an axis is parallel to what it is near to
 _UPRIGHT = 1.0 - 1e-9  # the cosine between a normal and that of a face, from which on it is the same
-_STEEP = 1e9  # of the reciprocal of a direction's component that is zero
+_STEEP = 1e9  # the reciprocal of a direction's component that is zero
+_FAR = 1e18  # beyond where a line along a slab enters it
 
 
 def sphere_box(a: Sphere, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
@@ -33,13 +34,14 @@ def capsule_box(a: Capsule, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
     (Ra, pa), (R, p) = pose_a, pose_b
     x, u = R.T @ (pa - p), R.T @ Ra[:, 2]
     half, reach = 0.5 * np.asarray(b.size), 0.5 * a.length
-    slabs = [_slab(x[k], u[k], half[k], reach) for k in range(3)]
-    t = _nearest_on_axis(x, u, half, reach, slabs)
+    slabs = [_slab(x[k], u[k], half[k]) for k in range(3)]
+    t = clamp(_nearest_on_line(u, slabs), reach)
     beside, outside = box_distance(x + u * t, half)
     out, depth, across_edge, crossing = _way_out(x, u, half, reach)
     normal = choose_vector(_INSIDE, outside, beside, out)
     t = choose(_INSIDE, outside, t, crossing)
     low, high, upright = _above_face(normal, slabs)
+    low, high = clamp(low, reach), clamp(high, reach)
     # Above a face, one of the ends is as near as any point; a parallel axis has both ends then.
     t = choose(upright, _UPRIGHT, t, choose(dot(normal, u), 0.0, high, low))
     other = choose(abs(t - low), abs(t - high), high, low)
@@ -56,35 +58,32 @@ def capsule_box(a: Capsule, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
     return [first, last._replace(gap=choose(0.5, missing, ABSENT, last.gap))]
 
 
-def _slab(x: Scalar, u: Scalar, half: float, reach: float) -> tuple[Scalar, Scalar]:
-    """From where to where x + t u is between -half and half, within the reach."""
+def _slab(x: Scalar, u: Scalar, half: float) -> tuple[Scalar, Scalar]:
+    """From where to where x + t u is between -half and half."""
     inverse = 1.0 / choose(abs(u), 1.0 / _STEEP, 1.0 / _STEEP, u)
     middle, width = -x * inverse, abs(inverse) * half
-    return clamp(middle - width, reach), clamp(middle + width, reach)
+    return middle - width, middle + width
 
 
-def _nearest_on_axis(x: Array, u: Array, half: Array, reach: float, slabs: list[tuple[Scalar, Scalar]]) -> Scalar:
-    """t where x + t u is nearest to the box: where the slope of the squared distance changes its sign.
+def _nearest_on_line(u: Array, slabs: list[tuple[Scalar, Scalar]]) -> Scalar:
+    """t where a line along u is nearest to the box: where the slope of the squared distance changes its sign.
 
-    The slope never falls, and is linear between the values of t at which the axis enters or leaves a slab.
+    The slope is the sum of u_k^2 (t - the nearest number in slab k). It never falls, and is linear between the ends of
+    slabs; at the first of these it is not positive, at the last one not negative.
     """
-
-    def slope(t: Scalar) -> Scalar:
-        at = x + u * t
-        return total([u[k] * (at[k] - clamp(at[k], half[k])) for k in range(3)])
-
-    first, last = slope(-reach), slope(reach)
-    low, below, high, above = -reach, smaller(first, 0.0), reach, larger(last, 0.0)
-    for t in [end for slab in slabs for end in slab]:
-        g = slope(t)
-        low = larger(low, choose(0.0, g, -reach, t))
-        below = choose(0.0, g, below, larger(below, g))
-        high = smaller(high, choose(g, 0.0, reach, t))
-        above = choose(g, 0.0, above, smaller(above, g))
+    weights = [u[k] * u[k] for k in range(3)]
+    low, below, high, above = -_FAR, -_FAR, _FAR, _FAR
+    for k in range(3):
+        others = [(weights[j], *slabs[j]) for j in range(3) if j != k]
+        for t in slabs[k]:
+            slope = total([w * (t - smaller(larger(t, first), last)) for w, first, last in others])
+            low, below = larger(low, choose(0.0, slope, -_FAR, t)), larger(below, choose(0.0, slope, -_FAR, slope))
+            high, above = smaller(high, choose(slope, 0.0, _FAR, t)), smaller(above, choose(slope, 0.0, _FAR, slope))
     rise = above - below
-    between = low - below * (high - low) / choose(_FLAT * _FLAT, rise, rise, 1.0)
-    inside = choose(_FLAT * _FLAT, rise, between, low)
-    return choose(0.0, first, -reach, choose(last, 0.0, reach, inside))
+    run = (high - low) / choose(_FLAT * _FLAT, rise, rise, 1.0)
+    # From the nearer end: the other may be very far, on a line along a slab.
+    between = choose(abs(high), abs(low), high - above * run, low - below * run)
+    return choose(_FLAT * _FLAT, rise, between, low)
 
 
 def _way_out(x: Array, u: Array, half: Array, reach: float) -> tuple[Array, Scalar, Scalar, Scalar]:

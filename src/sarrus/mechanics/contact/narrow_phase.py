@@ -25,20 +25,21 @@ from sarrus.mechanics.contact.height_fields import box_field, capsule_field, mes
 from sarrus.mechanics.contact.outer_hull import outer_hull
 from sarrus.mechanics.contact.round_shapes import capsule_capsule, sphere_capsule, sphere_cylinder, sphere_sphere
 from sarrus.mechanics.contact.touch import Pose, Touch, seen_from_the_other
+from sarrus.mechanics.contact.vertex_groups import vertex_groups
 from sarrus.model.geometries import ContactShape, ConvexMesh, HeightField, Plane
 from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
 
 Finder = Callable[[Any, Pose, Any, Pose], list[Touch]]
-ONE_PER_VERTEX = 0
+Count = int | Callable[[ConvexMesh], int]
 
 # The types of a and b: how their touches are found, and how many these are.
-PAIRS: dict[tuple[type, type], tuple[Finder, int]] = {
+PAIRS: dict[tuple[type, type], tuple[Finder, Count]] = {
     (Sphere, Plane): (sphere_plane, 1),
     (Capsule, Plane): (capsule_plane, 2),
     (Cylinder, Plane): (cylinder_plane, 4),
     (Box, Plane): (box_plane, 4),
     (Ellipsoid, Plane): (ellipsoid_plane, 1),
-    (ConvexMesh, Plane): (mesh_plane, ONE_PER_VERTEX),
+    (ConvexMesh, Plane): (mesh_plane, lambda mesh: len(vertex_groups(mesh))),
     (Sphere, Sphere): (sphere_sphere, 1),
     (Sphere, Capsule): (sphere_capsule, 1),
     (Sphere, Cylinder): (sphere_cylinder, 1),
@@ -50,7 +51,7 @@ PAIRS: dict[tuple[type, type], tuple[Finder, int]] = {
     (Sphere, HeightField): (sphere_field, 1),
     (Capsule, HeightField): (capsule_field, 2),
     (Box, HeightField): (box_field, 8),
-    (ConvexMesh, HeightField): (mesh_field, ONE_PER_VERTEX),
+    (ConvexMesh, HeightField): (mesh_field, lambda mesh: len(outer_hull(mesh).vertices)),
 }
 
 
@@ -63,9 +64,9 @@ def is_supported(shape_a: ContactShape, shape_b: ContactShape) -> bool:
 def touch_count(shape_a: ContactShape, shape_b: ContactShape) -> int:
     """How many candidates `touches` returns for these two."""
     count = PAIRS[_in_order(shape_a, shape_b)][1]
-    if count != ONE_PER_VERTEX:
+    if isinstance(count, int):
         return count
-    return sum(len(outer_hull(shape).vertices) for shape in (shape_a, shape_b) if isinstance(shape, ConvexMesh))
+    return next(count(shape) for shape in (shape_a, shape_b) if isinstance(shape, ConvexMesh))
 
 
 def touches(shape_a: ContactShape, pose_a: Pose, shape_b: ContactShape, pose_b: Pose) -> list[Touch]:
