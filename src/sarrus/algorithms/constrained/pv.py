@@ -63,8 +63,7 @@ def pv(
         K[r.node] = np.concatenate([K[r.node], r.K])
         index[r.node] += range(r.span.start, r.span.stop)
         l[r.span] = -r.k
-    joints: dict[int, Eliminated] = {}
-    u: dict[int, Array] = {}
+    joints, u = dict[int, Eliminated](), dict[int, Array]()
     early: dict[int, tuple[Ldl, Array, Array]] = {}  # by root whose rows were eliminated first: L, L^-1 K and L^-1 l
     growth: Scalar = 0.0
     for i, (parent, _, X, S, _, _, _, _, _, _, torque) in reversed(list(enumerate(nodes))):
@@ -97,8 +96,7 @@ def pv(
                     factor = ldl_semidefinite(L[block], typical[mine])
                     lam[mine] = ldl_solve(factor, l[mine])  # eq. (47)
                     growth = growth + ldl_growth(factor, typical[mine])
-    a: list[Array] = []
-    qdd: list[Array] = []
+    a, qdd = list[Array](), list[Array]()
     for i, (parent, _, X, S, *_) in enumerate(nodes):
         D, _, UD = joints[i]
         with stage("outward acceleration"):
@@ -112,7 +110,7 @@ def pv(
                 factor, Y, y = early[i]
                 lam[index[i]] = ldl_backward(factor, factor.divide(Y @ a[i] + y))  # eq. (46)
     pivots = [x.D.d_inv for _, x in sorted(joints.items())]
-    found = result(at, rows, joined(qdd), a, lam, pivots, growth=growth)
+    found = result(at, rows, joined(qdd), a, lam, pivots, growth=growth, free=[l])
     return with_fallback(found, fallback, FOR_LINKS, model, q, v, tau, k, external_forces)
 
 
