@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.model.topology import AbstractTree
+from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.rotations import cross
@@ -30,6 +31,32 @@ class ContactPoint(NamedTuple):
     point: Array  # (3,)
     directions: Array  # (3, 3) rows: two tangents and the normal
     moves: Sequence[Scalar]
+
+
+class Twist(NamedTuple):
+    """How a node moves, in the world's axes."""
+
+    linear: Array  # (3,) of its origin
+    angular: Array  # (3,)
+    origin: Array  # (3,)
+
+    def at(self, point: Array) -> Array:
+        """The velocity of a point that moves with it."""
+        return self.linear + cross(self.angular, point - self.origin)
+
+
+def node_twists(at: Mechanism, poses: Poses, v: Array) -> list[Twist]:
+    """Of every body's node, where joints move with velocities v."""
+    tree, twists = tree_of(at.model), list[Twist]()
+    with stage("velocities"):
+        for node, (R, p), joint, span in zip(tree.nodes, poses, at.joints, at.model.layout.v, strict=True):
+            moved = joint.S @ v[span]
+            linear, angular = R @ moved[:3], R @ moved[3:]
+            if node.parent >= 0:
+                parent = twists[node.parent]
+                linear, angular = parent.at(p) + linear, parent.angular + angular
+            twists.append(Twist(linear, angular, p))
+    return twists
 
 
 def frame_of_normal(normal: Array) -> Array:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.contact.broad_phase import bounding_sphere
-from sarrus.mechanics.contact.contact_rows import Poses
+from sarrus.mechanics.contact.contact_rows import Poses, Twist
 from sarrus.mechanics.contact.narrow_phase import touch_count, touches
 from sarrus.model.bodies import WORLD, Placement
 from sarrus.model.geometries import ContactShape, Geometry, Plane
@@ -25,8 +25,11 @@ from sarrus.model.meeting_pairs import MeetingPair
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root
 from sarrus.spatial.stages import stage
+
+_TINY = 1e-12  # metres: balls with one centre have no direction between them
 
 
 class PlacedShape(NamedTuple):
@@ -65,6 +68,25 @@ class Candidate(NamedTuple):
     gap: Scalar
     friction: float
 
+    def closing(self, twists: Sequence[Twist]) -> Scalar:
+        """The rate at which the gap opens; negative: it closes."""
+        velocity = twists[self.a].at(self.point)
+        if self.b != WORLD:
+            velocity = velocity - twists[self.b].at(self.point)
+        return self.normal @ velocity
+
+
+class Bound(NamedTuple):
+    """A distance that is not greater than the true one, the rate at which it opens, and whose it is."""
+
+    distance: Scalar
+    rate: Scalar
+    node: int
+
+    def after(self, dt: Scalar) -> Scalar:
+        """The distance after a step, if it closes."""
+        return self.distance + dt * choose(self.rate, 0.0, self.rate, 0.0)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactSet:
@@ -73,13 +95,14 @@ class ContactSet:
     pairs: tuple[PlacedPair, ...]
     usual: tuple[int, ...]  # numbers of candidates
     slots: int
+    closely: tuple[int, ...] = ()  # nodes that are near the ground where the robot stands: a ball is not good enough
 
     @cached_property
     def digest(self) -> str:
         """A hash of all that it holds."""
         content = [(pair.a, pair.b, pair.friction) for pair in self.pairs]
         plain = [[(x.node, x.R.tolist(), x.p.tolist(), _content(x.shape)) for x in (a, b)] + [f] for a, b, f in content]
-        return hashlib.sha256(pickle.dumps((plain, self.usual, self.slots), protocol=4)).hexdigest()
+        return hashlib.sha256(pickle.dumps((plain, self.usual, self.slots, self.closely), protocol=4)).hexdigest()
 
     def __repr__(self) -> str:
         return f"<ContactSet {self.digest}>"
@@ -114,39 +137,43 @@ class ContactSet:
                         found.append(Candidate(number, pair.a.node, pair.b.node, *touch, pair.friction))
         return found
 
-    def bounds(self, poses: Poses) -> list[Scalar]:
-        """Distances, or less, of everything that may touch but the usual candidates.
+    def bounds(self, poses: Poses, twists: Sequence[Twist]) -> list[Bound]:
+        """How near everything that may touch is, but the usual candidates.
 
-        Bodies with usual candidates are looked at closely; else a ball around all shapes of a body has to do.
+        Of nodes that are looked at closely, all candidates; else a ball around all shapes of a node has to do.
         """
-        near = {self.pair_of(number).a.node for number in self.usual}
         usual = set(self.usual)
-        found: list[Scalar] = []
         around: dict[tuple, list[PlacedPair]] = {}
         exact: list[int] = []
         for pair, first in zip(self.pairs, self.first_of_pair, strict=False):
-            numbers = range(first, first + touch_count(pair.a.shape, pair.b.shape))
-            if pair.a.node in near and isinstance(pair.b.shape, Plane):
+            if pair.a.node in self.closely and pair.b.node == WORLD:
+                numbers = range(first, first + touch_count(pair.a.shape, pair.b.shape))
                 exact += [number for number in numbers if number not in usual]
             else:
                 around.setdefault((pair.a.node, id(pair.b) if pair.b.node == WORLD else pair.b.node), []).append(pair)
-        found += [candidate.gap for candidate in self.candidates(poses, exact)]
-        for pairs in around.values():
-            found.append(_bound(pairs, poses))
-        return found
+        found = [Bound(c.gap, c.closing(twists), c.a) for c in self.candidates(poses, exact)]
+        return found + [_bound(pairs, poses, twists) for pairs in around.values()]
 
 
-def _bound(pairs: Sequence[PlacedPair], poses: Poses) -> Scalar:
-    """The distance, or less, of the shapes on two nodes."""
+def _bound(pairs: Sequence[PlacedPair], poses: Poses, twists: Sequence[Twist]) -> Bound:
+    """Of the shapes on two nodes, by balls around them."""
     a, b = [_ball([getattr(pair, side) for pair in pairs]) for side in ("a", "b")]
-    R, p = poses[pairs[0].a.node]
+    node, other = pairs[0].a.node, pairs[0].b
+    R, p = poses[node]
     center = p + R @ a[0]
-    world, shape = pairs[0].b.node == WORLD, pairs[0].b
-    if isinstance(shape.shape, Plane):
-        return shape.R[:, 2] @ (center - shape.p) - a[1]
-    other = b[0] if world else poses[pairs[0].b.node][1] + poses[pairs[0].b.node][0] @ b[0]
-    offset = center - other
-    return root(offset @ offset) - (a[1] + b[1])
+    velocity = twists[node].at(center)
+    if isinstance(other.shape, Plane):
+        normal = other.R[:, 2]
+        return Bound(normal @ (center - other.p) - a[1], normal @ velocity, node)
+    if other.node == WORLD:
+        middle = b[0]
+    else:
+        R, p = poses[other.node]
+        middle = p + R @ b[0]
+        velocity = velocity - twists[other.node].at(middle)
+    offset = center - middle
+    distance = root(offset @ offset)
+    return Bound(distance - (a[1] + b[1]), (offset @ velocity) / choose(distance, _TINY, 1.0, distance), node)
 
 
 def _ball(shapes: Sequence[PlacedShape]) -> tuple[Array, float]:

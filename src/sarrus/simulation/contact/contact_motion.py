@@ -15,14 +15,21 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies import world_poses
-from sarrus.mechanics.contact.contact_rows import ContactPoint, Poses, contact_jacobian, frame_of_normal, static_moves
-from sarrus.mechanics.contact.contact_set import ContactSet
+from sarrus.mechanics.contact.contact_rows import (
+    ContactPoint,
+    Poses,
+    contact_jacobian,
+    frame_of_normal,
+    node_twists,
+    static_moves,
+)
+from sarrus.mechanics.contact.contact_set import Bound, ContactSet
 from sarrus.mechanics.contact.problem import ContactProblem
 from sarrus.mechanics.contact.solve import solve
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.free_motion import FreeMotion
-from sarrus.simulation.contact.limits import Limit, limits_in_slots, limits_of, violated
+from sarrus.simulation.contact.limits import Limit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact, contact_in_slot, nearest
 from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
@@ -32,7 +39,8 @@ from sarrus.spatial.norms import if_finite
 from sarrus.spatial.replacement import replace_where
 from sarrus.status import Status
 
-SPEED = 8.0  # m/s: what comes nearer than that in a step is looked at
+SPEED = 8.0  # m/s: a usual contact is looked at if it could close in a step at that speed
+NEAR = 2e-3  # metres: anything else, if it would be that near after the step without contacts
 PUSH = 0.2  # of a penetration that is undone in a step ...
 FASTEST_PUSH = 0.5  # ... but no faster than this, in m/s
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
@@ -71,20 +79,25 @@ def contact_motion(
     contacts = settings.contacts
     poses = world_poses(tree_of(model), free.at.joints)
     v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
-    reach = SPEED * dt
-    usual = _usual_contacts(model, contacts, poses, reach)
     limits = limits_of(model) if settings.limits else []
-    problem = _Problem(model, settings, free, v, v_free, dt)
-    simple = problem.solved(usual, [], _matched(usual, before))
-    more = _something_else(model, contacts, poses, reach)
-    for limit in limits:
-        more = choose(0.0, more, more, violated(limit, q, v_free, dt))
-    if contacts.count <= len(contacts.usual) and not limits:
+    problem = _Problem(model, settings, free, poses, v, v_free, dt)
+    usual = _usual_contacts(model, contacts, poses, SPEED * dt)
+    usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
+    simple = problem.solved(usual, usual_limits, _matched(usual, before))
+    if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits):
         return simple
+    twists = node_twists(free.at, poses, v_free)
+    more: Scalar = -1.0
+    for bound in contacts.bounds(poses, twists):
+        more = choose(bound.after(dt), NEAR, 1.0, more)
+    for k, limit in enumerate(limits):
+        if k not in settings.usual_limits:
+            more = choose(0.0, more, more, violated(limit, q, v_free, dt))
 
     def with_everything() -> tuple[Array, ...]:
         found = contacts.candidates(poses)
-        numbers, count, _ = nearest([c.gap for c in found], reach, contacts.slots)
+        ahead = [Bound(c.gap, c.closing(twists), c.a).after(dt) for c in found]
+        numbers, count, _ = nearest(ahead, NEAR, contacts.slots)
         in_slots = [
             contact_in_slot(found, model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
             for slot, number in enumerate(numbers)
@@ -110,14 +123,6 @@ def _usual_contacts(model: Model, contacts: ContactSet, poses: Poses, reach: Sca
         at = ContactPoint(c.point, frame_of_normal(c.normal), static_moves(tree, c.a, c.b))
         out.append(Contact(float(c.number), choose(c.gap, reach, 1.0, 0.0), c.gap, c.friction, at))
     return out
-
-
-def _something_else(model: Model, contacts: ContactSet, poses: Poses, reach: Scalar) -> Scalar:
-    """Greater than 0 where something comes near that is not usual."""
-    found: Scalar = -1.0
-    for distance in contacts.bounds(poses):
-        found = choose(distance, reach, 1.0, found)
-    return found
 
 
 def _matched(contacts: Sequence[Contact], before: tuple[Array, Array]) -> Array:
@@ -148,6 +153,7 @@ class _Problem(NamedTuple):
     model: Model
     settings: ContactSettings
     free: FreeMotion
+    poses: Poses
     v: Array
     v_free: Array
     dt: Scalar
@@ -155,8 +161,7 @@ class _Problem(NamedTuple):
     def solved(self, contacts: Sequence[Contact], limits: Sequence[Limit], start: Array) -> ContactMotion:
         """The motion with these contacts and limits."""
         model, free, settings = self.model, self.free, self.settings
-        poses = world_poses(tree_of(model), free.at.joints)
-        J_contacts, _ = contact_jacobian(free.at, poses, [c.at for c in contacts])
+        J_contacts, _ = contact_jacobian(free.at, self.poses, [c.at for c in contacts])
         J = np.concatenate([np.zeros((0, model.nv)), *(limit.row[None] for limit in limits), J_contacts])
         response = free.response(free.independent(J))
         openings = [self._opening(limit.gap) for limit in limits]

@@ -14,6 +14,9 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.picking import pick
 
+NEAR = 1e-3  # radians or metres that are left after the step
+NOTHING = 1e-3  # by which a limit may be passed before it is looked at, if it is not one of the usual ones
+
 
 class JointLimit(NamedTuple):
     """A joint's coordinate that must not pass a bound: sign (q - bound) >= 0."""
@@ -49,8 +52,15 @@ def limits_of(model: Model) -> list[JointLimit]:
 
 
 def violated(limit: JointLimit, q: Array, v: Array, dt: Scalar) -> Scalar:
-    """1 where the step would pass the limit, else -1."""
-    return choose(limit.gap(q) + dt * limit.sign * v[limit.v], 0.0, 1.0, -1.0)
+    """1 where the step would pass the limit by more than nothing, else -1."""
+    return choose(limit.gap(q) + dt * limit.sign * v[limit.v], -NOTHING, 1.0, -1.0)
+
+
+def usual_limit(limit: JointLimit, q: Array, v: Array, dt: Scalar) -> Limit:
+    """One that is looked at in every step."""
+    row = np.zeros(len(v))
+    row[limit.v] = limit.sign
+    return Limit(row, limit.gap(q), choose(limit.gap(q) + dt * limit.sign * v[limit.v], NEAR, 1.0, 0.0))
 
 
 def limits_in_slots(limits: Sequence[JointLimit], q: Array, v: Array, dt: Scalar, slots: int) -> list[Limit]:
@@ -59,7 +69,7 @@ def limits_in_slots(limits: Sequence[JointLimit], q: Array, v: Array, dt: Scalar
         return []
     slots = min(slots, len(limits))
     ahead = [limit.gap(q) + dt * limit.sign * v[limit.v] for limit in limits]
-    numbers, count, _ = nearest(ahead, 1e-3, slots)
+    numbers, count, _ = nearest(ahead, NEAR, slots)
     found = []
     for slot, number in enumerate(numbers):
         gap = pick([limit.gap(q) for limit in limits], number)

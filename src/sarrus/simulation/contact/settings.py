@@ -9,20 +9,25 @@ import numpy as np
 
 from sarrus.errors import StateError, unknown_name
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
+from sarrus.mechanics.contact.contact_rows import Twist
 from sarrus.mechanics.contact.contact_set import ContactSet, contact_set
 from sarrus.mechanics.contact.narrow_phase import is_supported
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.bodies import WORLD
+from sarrus.model.constraints import Kind
 from sarrus.model.meeting_pairs import MeetingPair, meeting_pairs
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral
 from sarrus.model.tree import tree_of
+from sarrus.simulation.contact.limits import limits_of
 from sarrus.spatial.arrays import Array
 
-_MOST_USUAL = 8
+_MOST_USUAL, _MOST_USUAL_LIMITS = 8, 4
 _STANDING = 5e-3  # metres: what is no further from the ground than that where a robot stands, touches it
 _LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to find out
 _SLOTS, _SPARE_SLOTS = 8, 2
+_CLOSE = 0.1  # metres
+_AT_LIMIT = 1e-2  # radians or metres
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,7 @@ class ContactSettings:
     contacts: ContactSet
     restitution: float = 0.0
     limits: bool = True  # of joints
+    usual_limits: tuple[int, ...] = ()  # those at which joints are where the robot stands
     limit_slots: int = 4
     tolerance: float = 1e-6  # m/s
     convex: bool = False
@@ -77,9 +83,10 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
     usual = usual_contacts(model, contacts)
     slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS)
     contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
+    contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
     return ContactSettings(
-        contacts, float(options.restitution), options.joint_limits, tolerance=float(options.tolerance),
-        convex=bool(options.convex),
+        contacts, float(options.restitution), options.joint_limits, _usual_limits(model),
+        tolerance=float(options.tolerance), convex=bool(options.convex),
     )  # fmt: skip
 
 
@@ -118,15 +125,44 @@ def contact_notes(model: Model, options: ContactOptions) -> list[str]:
 
 def usual_contacts(model: Model, contacts: ContactSet) -> tuple[int, ...]:
     """Candidates against the world that touch it where the robot stands: in its keyframes, or at home."""
-    states = [keyframe.q for keyframe in model.keyframes.values()] or [home_or_neutral(model)]
     found: dict[int, float] = {}
-    for q in states:
+    for q in _standing(model):
         candidates = [c for c in contacts.candidates(_poses(model, q)) if c.b == WORLD]
         lowest = min((float(c.gap) for c in candidates), default=np.inf)
         if lowest < _LOWERED:
             found |= {c.number: float(c.gap) - lowest for c in candidates if c.gap - lowest < _STANDING}
     nearest = sorted(found, key=lambda number: (found[number], number))[:_MOST_USUAL]
     return tuple(sorted(nearest))
+
+
+def _standing(model: Model) -> list[Array]:
+    """Configurations in which the robot stands, as far as we know."""
+    return [keyframe.q for keyframe in model.keyframes.values()] or [home_or_neutral(model)]
+
+
+def _close_to_the_ground(model: Model, contacts: ContactSet) -> tuple[int, ...]:
+    """Nodes of which a ball around their shapes comes near the ground, or something else, where the robot stands."""
+    found = {contacts.pair_of(number).a.node for number in contacts.usual}
+    for q in _standing(model):
+        poses = _poses(model, q)
+        at_rest = [Twist(np.zeros(3), np.zeros(3), p) for _, p in poses]
+        found |= {bound.node for bound in contacts.bounds(poses, at_rest) if bound.distance < _CLOSE}
+    return tuple(sorted(found))
+
+
+def _usual_limits(model: Model) -> tuple[int, ...]:
+    """Limits at which joints are where the robot stands: those of a closed gripper, say.
+
+    Of joints that a coupling moves together, one is enough.
+    """
+    together = {name: k for k, c in enumerate(model.constraints) if c.kind is Kind.COUPLING for name in c.joints}
+    names = {k: name for name in model.joint_names for k in range(model.nv)[model.layout.v_of(name)]}
+    found: dict[object, int] = {}
+    for q in _standing(model):
+        for k, limit in enumerate(limits_of(model)):
+            if abs(limit.gap(q)) < _AT_LIMIT:
+                found.setdefault(together.get(names[limit.v], (limit.v, limit.sign)), k)
+    return tuple(sorted(found.values())[:_MOST_USUAL_LIMITS])
 
 
 def _poses(model: Model, q: Array) -> list[tuple[Array, Array]]:
