@@ -84,7 +84,7 @@ def contact_motion(
 
     def with_everything() -> tuple[Array, ...]:
         found = contacts.candidates(poses)
-        numbers, count = nearest([c.gap for c in found], reach, contacts.slots)
+        numbers, count, _ = nearest([c.gap for c in found], reach, contacts.slots)
         in_slots = [
             contact_in_slot(found, model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
             for slot, number in enumerate(numbers)

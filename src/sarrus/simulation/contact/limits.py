@@ -59,7 +59,7 @@ def limits_in_slots(limits: Sequence[JointLimit], q: Array, v: Array, dt: Scalar
         return []
     slots = min(slots, len(limits))
     ahead = [limit.gap(q) + dt * limit.sign * v[limit.v] for limit in limits]
-    numbers, count = nearest(ahead, 1e-3, slots)
+    numbers, count, _ = nearest(ahead, 1e-3, slots)
     found = []
     for slot, number in enumerate(numbers):
         gap = pick([limit.gap(q) for limit in limits], number)

@@ -28,36 +28,51 @@ class Contact(NamedTuple):
     at: ContactPoint
 
 
-def nearest(gaps: Sequence[Scalar], reach: Scalar, slots: int) -> tuple[list[Scalar], Scalar]:
-    """Numbers of the candidates within reach, in order, one per slot; and how many candidates are within reach.
+def nearest(gaps: Sequence[Scalar], reach: Scalar, slots: int) -> tuple[list[Scalar], Scalar, Scalar]:
+    """Numbers of the candidates within reach, in order, one per slot; how many slots are taken; how many candidates
+    found none.
 
-    Where those are more than there are slots, the reach is made smaller until they are not. A slot beyond their number
-    holds any candidate.
+    Where more are within reach than there are slots, the nearest are taken; of those that are equally near, the first.
+    A slot that is not taken holds any candidate.
     """
     with stage("slots"):
         count = _count(gaps, reach)
+        near = [choose(gap, reach, 1.0, 0.0) for gap in gaps]
         if slots < len(gaps):
-            least = gaps[0]
-            for gap in gaps[1:]:
-                least = choose(gap, least, gap, least)
-
-            def bisect(state: tuple) -> tuple[tuple, Scalar]:
-                low, high = state[0]
-                middle = 0.5 * (low + high)
-                fits = choose(_count(gaps, middle), slots + 0.5, 1.0, 0.0)
-                low, high = choose(0.5, fits, middle, low), choose(0.5, fits, high, middle)
-                return (vector(low, high),), 1.0
-
-            (found,), _ = iterate(bisect, (vector(least, reach),), _BISECTIONS, count - (slots + 0.5))
-            reach = choose(slots + 0.5, count, found[0], reach)
+            low, high = _bisected(gaps, reach, slots, count)
+            spare: Scalar = float(slots) - _count(gaps, low)  # slots for those between low and high, whatever is first
+            for k, gap in enumerate(gaps):
+                between = choose(gap, low, 0.0, choose(gap, high, 1.0, 0.0))
+                taken = choose(0.5, spare, between, 0.0)
+                spare = spare - taken
+                near[k] = choose(gap, low, 1.0, taken)
         so_far: Scalar = 0.0
         up_to = []
-        for gap in gaps:
-            so_far = so_far + choose(gap, reach, 1.0, 0.0)
+        for x in near:
+            so_far = so_far + x
             up_to.append(so_far)
-        # The candidate in a slot comes after all those up to which no more than `slot` are within reach.
+        # The candidate in a slot comes after all those up to which no more than `slot` are taken.
         numbers = [sum((choose(x, slot + 0.5, 1.0, 0.0) for x in up_to), 0.0) for slot in range(slots)]
-        return numbers, choose(slots + 0.5, count, so_far, count)
+        return numbers, so_far, count - so_far
+
+
+def _bisected(gaps: Sequence[Scalar], reach: Scalar, slots: int, count: Scalar) -> tuple[Scalar, Scalar]:
+    """Distances within the first of which no more candidates are than there are slots, and within the second of which
+    there are more; the reach, twice, if that is wide enough for all.
+    """
+    least = gaps[0]
+    for gap in gaps[1:]:
+        least = choose(gap, least, gap, least)
+
+    def bisect(state: tuple) -> tuple[tuple, Scalar]:
+        low, high = state[0]
+        middle = 0.5 * (low + high)
+        fits = choose(_count(gaps, middle), slots + 0.5, 1.0, 0.0)
+        return (vector(choose(0.5, fits, middle, low), choose(0.5, fits, high, middle)),), 1.0
+
+    too_many = count - (slots + 0.5)
+    (found,), _ = iterate(bisect, (vector(least, reach),), _BISECTIONS, too_many)
+    return choose(0.0, too_many, found[0], reach), choose(0.0, too_many, found[1], reach)
 
 
 def _count(gaps: Sequence[Scalar], reach: Scalar) -> Scalar:
