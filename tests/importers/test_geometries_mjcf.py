@@ -104,6 +104,24 @@ def test_a_mesh_is_its_hull_where_mujoco_has_it(tmp_path, scale):
         assert np.abs(ours - corner).max(axis=1).min() < 1e-6
 
 
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
+@pytest.mark.parametrize("fitaabb", ["false", "true"])
+def test_primitives_about_a_mesh_are_where_mujoco_has_them(tmp_path, kind, fitaabb):
+    (tmp_path / "part.obj").write_text(OBJ)
+    before = f"""<compiler fitaabb="{fitaabb}"/>
+      <asset><mesh name="m" file="part.obj" scale="1 2 3" refpos="0.1 0.2 0.3"/></asset>"""
+    geom = f'<geom type="{kind}" mesh="m" pos="1 2 3" euler="10 20 30" fitscale="1.5"/>'
+    file = tmp_path / "robot.xml"
+    file.write_text(mjcf(geom, before=before))
+    (found,) = sarrus.load(file).geometries
+    (other,) = sarrus.from_mujoco(mujoco.MjModel.from_xml_path(str(file))).geometries
+    assert type(found.shape) is type(other.shape)
+    for key, value in vars(other.shape).items():
+        np.testing.assert_allclose(getattr(found.shape, key), value, rtol=1e-6)
+    np.testing.assert_allclose(found.placement.p, other.placement.p, atol=1e-6)
+    np.testing.assert_allclose(found.placement.R, other.placement.R, atol=1e-6)
+
+
 def test_a_mesh_in_the_file_itself():
     vertex = " ".join(str(x) for x in CORNERS.ravel())
     model = sarrus.load(

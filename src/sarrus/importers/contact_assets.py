@@ -36,19 +36,35 @@ def read_hull(path: str, **options: Any) -> Array:
     if Path(path).suffix.lower() not in _MESHES:
         raise UnreadableError(f"is not one of {', '.join(_MESHES)}")
     mujoco = _mujoco()
-    spec = mujoco.MjSpec()
-    points = _points(path)
+    spec, mesh = _with_mesh(mujoco, path, options)
+    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # any surface has one; only the hull is of interest
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="mesh")
+    mj = _compiled(spec)
+    in_middle = mesh_frame(mj, 0)
+    return hull_of(mj, 0) @ in_middle.R.T + in_middle.p
+
+
+def read_fitted(path: str, kind: int, fitscale: float, fitaabb: bool, **options: Any) -> tuple[Array, Placement]:
+    """Size and pose of a primitive, one of MuJoCo's kinds of geoms, that MuJoCo fits to a mesh."""
+    _check_file(path)
+    mujoco = _mujoco()
+    spec, _ = _with_mesh(mujoco, path, options)
+    spec.compiler.fitaabb = fitaabb
+    spec.worldbody.add_geom(type=mujoco.mjtGeom(kind), meshname="mesh", fitscale=fitscale)
+    mj = _compiled(spec)
+    return mj.geom_size[0].copy(), Placement(rotation_from_wxyz(mj.geom_quat[0]), mj.geom_pos[0].copy())
+
+
+def _with_mesh(mujoco: Any, path: str, options: dict[str, Any]) -> tuple[Any, Any]:
+    """A specification with one mesh, and that mesh."""
+    spec, points = mujoco.MjSpec(), _points(path)
     if points is None:
         mesh = spec.add_mesh(name="mesh", file=str(Path(path).resolve()))
     else:
         mesh = spec.add_mesh(name="mesh", uservert=points.ravel())  # without faces: it takes those of the hull
     for key, value in options.items():
         setattr(mesh, key, value)
-    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # any surface has one; only the hull is of interest
-    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="mesh")
-    mj = _compiled(spec)
-    in_middle = mesh_frame(mj, 0)
-    return hull_of(mj, 0) @ in_middle.R.T + in_middle.p
+    return spec, mesh
 
 
 def _points(path: str) -> Array | None:

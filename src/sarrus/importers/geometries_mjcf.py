@@ -82,8 +82,9 @@ class _Geometries:
     def _shape(self, geom: int) -> tuple[ContactShape, Placement]:
         mj, kind = self.mj, int(self.mj.geom_type[geom])
         placement = Placement(rotation_or_none(mj.geom_quat[geom]), mj.geom_pos[geom].copy())
-        if geom in self.files.fitted():
-            raise UnreadableError("comes from a mesh that is not read")
+        size = mj.geom_size[geom]
+        if geom in self.files.fitted:
+            kind, size, placement = self.files.fit(geom, placement)
         if kind == _PLANE:
             return Plane(), placement
         if kind == _HFIELD:
@@ -94,7 +95,7 @@ class _Geometries:
             import mujoco
 
             raise UnreadableError(f"({word(mujoco.mjtGeom(kind))}) is not represented")
-        shape = primitive(kind, mj.geom_size[geom])
+        shape = primitive(kind, size)
         assert shape is not None
         return shape, placement
 
