@@ -61,6 +61,19 @@ def test_what_contacts_do_otherwise_is_said():
     assert model.geometries[0].margin == 0.01
 
 
+def test_numbers_that_no_geometry_has_are_lost_physics():
+    field = '<asset><hfield name="h" nrow="1" ncol="3" size="1 1 1 1"/></asset>'
+    model = sarrus.load(mjcf('<geom size="1e60"/>', world='<geom type="hfield" hfield="h"/>', before=field))
+    assert model.geometries == ()
+    for words in ("heights of geometry 'world_geometry_0' have shape (1, 3)", "radius of geometry 'b_geometry_0'"):
+        assert any(words in line for line in model.lost_physics)
+    model = sarrus.load(mjcf('<geom size="1" friction="-1 2 3" margin="-1"/>'))
+    assert (model.geometries[0].friction, model.geometries[0].margin) == (Friction(0.0, 2.0, 3.0), 0.0)
+    assert any("contact margins of up to -1 m" in line for line in model.lost_physics)
+    with pytest.raises(sarrus.errors.ModelError, match="its friction is .* not finite"):
+        sarrus.load(mjcf('<geom size="1" friction="inf"/>'))
+
+
 def test_contacts_that_the_file_disables_are_not_there():
     for flag in ("contact", "constraint"):
         option = f'<option><flag {flag}="disable"/></option>'
