@@ -70,7 +70,7 @@ def test_numbers_that_no_geometry_has_are_lost_physics():
     model = sarrus.load(mjcf('<geom size="1" friction="-1 2 3" margin="-1"/>'))
     assert (model.geometries[0].friction, model.geometries[0].margin) == (Friction(0.0, 2.0, 3.0), 0.0)
     assert any("contact margins of up to -1 m" in line for line in model.lost_physics)
-    with pytest.raises(sarrus.errors.ModelError, match="its friction is .* not finite"):
+    with pytest.raises(sarrus.errors.ModelError, match=r"its friction is .* not finite"):
         sarrus.load(mjcf('<geom size="1" friction="inf"/>'))
 
 

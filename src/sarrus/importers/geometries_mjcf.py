@@ -168,8 +168,8 @@ class _Geometries:
         margins = [*mj.geom_margin[kept], *mj.pair_margin, mj.opt.o_margin * self._overridden]
         if np.any(np.array(margins) != 0.0):
             self.builder.report(
-                f"contact margins of up to {max(margins, key=abs):g} m: contacts are looked at from there on, but push only "
-                f"where surfaces touch",
+                f"contact margins of up to {max(margins, key=abs):g} m: contacts are looked at from there on, but push "
+                f"only where surfaces touch",
                 lost=True,
             )
         gaps = [*(field_of(mj, "geom_gap", g) for g in kept), *(field_of(mj, "pair_gap", k) for k in range(mj.npair))]
