@@ -22,7 +22,6 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "registry": {"model"},
     "mechanics.bodies": {"spatial", "model"},
     "mechanics.constraints": {"spatial", "model", "mechanics.bodies"},
-    "mechanics.contact": {"spatial", "model"},
     "mechanics.clusters": {"spatial", "model", "mechanics.bodies", "mechanics.constraints"},
     "mechanics.mechanism": {"spatial", "model", "mechanics.bodies", "mechanics.constraints", "mechanics.clusters"},
     "mechanics.solvers": {"spatial", "model", "registry", "mechanics"},

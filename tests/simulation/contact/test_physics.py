@@ -40,7 +40,7 @@ class TestBlockOnASlope:
 
     def test_it_sticks_just_below_the_friction_angle(self):
         found = self.simulate(np.tan(self.angle) * (1.0 + 1e-6))
-        assert np.abs(found.v).max() < 1e-10
+        assert np.abs(found.v).max() < 1e-9  # a step of slipping would add 4e-9
         assert not found.status.any()
 
     def test_it_slips_just_above_it(self):

@@ -1,8 +1,9 @@
 """Two boxes: the normal by the separating-axis test, then where two faces overlap or two edges cross.
 
-Penetration is exact, but for faces being preferred to edges that are better by next to nothing. Boxes apart have the
-gap along the axis that separates them best, where their faces overlap. That is not their distance if a corner is
-nearest to a corner or to an edge; it becomes exact as they come to touch.
+Penetration is exact; but where the normal of two edges is nearly that of a face, the face's is taken, and the depth
+along it is larger by a thousandth at most. Boxes apart have the gap along the axis that separates them best, where
+their faces overlap. That is not their distance if a corner is nearest to a corner or to an edge; it becomes exact as
+they come to touch.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sarrus.spatial.rotations import cross
 
 _THINNEST = 1e-9  # metres: half of the least thickness that a box is given
 _PARALLEL = 1e-8  # sin^2 of two edges below which they have no common normal
-_PREFERENCE = 1e-4  # of the smallest half length: so much better an edge must be than a face, or stacks would jitter
+_SAME_NORMAL = 0.999  # the cosine from which on a face is taken for edges: a box set down askew rests on all corners
 
 
 class _Faces(NamedTuple):
@@ -62,8 +63,8 @@ def box_box(a: Box, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
     touches = _overlapping_faces(faces)
     from_b = choose(*on_b, 1.0, -1.0)
     touches = [touch._replace(normal=touch.normal * from_b) for touch in touches]
-    preference = _PREFERENCE * float(min(*half_a, *half_b))
-    edges = (larger(best_a, best_b) + preference, apart)
+    like_the_face = dot(crossing.normal, touches[0].normal)
+    edges = (larger(best_a, best_b), choose(like_the_face, _SAME_NORMAL, apart, -ABSENT))
     first = Touch(
         choose_vector(*edges, crossing.point, touches[0].point),
         choose_vector(*edges, crossing.normal, touches[0].normal),

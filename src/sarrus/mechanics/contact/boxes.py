@@ -11,6 +11,7 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.extremes import choose_vector, clamp, direction, larger, sign, smaller
 from sarrus.spatial.norms import dot, total
+from sarrus.spatial.precision import within
 
 _INSIDE = 1e-12  # metres: an axis that comes so near to a box passes through it
 _FLAT = 1e-9  # a slope below which an axis is parallel to what it is near to
@@ -37,9 +38,10 @@ def capsule_box(a: Capsule, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
     slabs = [_slab(x[k], u[k], half[k]) for k in range(3)]
     t = clamp(_nearest_on_line(u, slabs), reach)
     beside, outside = box_distance(x + u * t, half)
+    inside = within(_INSIDE, 10.0)
     out, depth, across_edge, crossing = _way_out(x, u, half, reach)
-    normal = choose_vector(_INSIDE, outside, beside, out)
-    t = choose(_INSIDE, outside, t, crossing)
+    normal = choose_vector(inside, outside, beside, out)
+    t = choose(inside, outside, t, crossing)
     low, high, upright = _above_face(normal, slabs)
     low, high = clamp(low, reach), clamp(high, reach)
     # Above a face, one of the ends is as near as any point; a parallel axis has both ends then.
@@ -47,14 +49,14 @@ def capsule_box(a: Capsule, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
     other = choose(abs(t - low), abs(t - high), high, low)
     second, second_outside = box_distance(x + u * other, half)
     second_inside = dot(out, x + u * other) - total([half[k] * abs(out[k]) for k in range(3)])
-    first = ball_at(pa + Ra[:, 2] * t, a.radius, R @ normal, choose(_INSIDE, outside, outside, -depth))
+    first = ball_at(pa + Ra[:, 2] * t, a.radius, R @ normal, choose(inside, outside, outside, -depth))
     last = ball_at(
         pa + Ra[:, 2] * other,
         a.radius,
-        R @ choose_vector(_INSIDE, outside, second, out),
-        choose(_INSIDE, outside, second_outside, second_inside),
+        R @ choose_vector(inside, outside, second, out),
+        choose(inside, outside, second_outside, second_inside),
     )
-    missing = choose(_INSIDE, outside, 0.0, across_edge)
+    missing = choose(inside, outside, 0.0, across_edge)
     return [first, last._replace(gap=choose(0.5, missing, ABSENT, last.gap))]
 
 
@@ -83,7 +85,7 @@ def _nearest_on_line(u: Array, slabs: list[tuple[Scalar, Scalar]]) -> Scalar:
     run = (high - low) / choose(_FLAT * _FLAT, rise, rise, 1.0)
     # From the nearer end: the other may be very far, on a line along a slab.
     between = choose(abs(high), abs(low), high - above * run, low - below * run)
-    return choose(_FLAT * _FLAT, rise, between, low)
+    return choose(_FLAT * _FLAT, rise, between, 0.5 * (low + high))  # if many are as near: well inside of them
 
 
 def _way_out(x: Array, u: Array, half: Array, reach: float) -> tuple[Array, Scalar, Scalar, Scalar]:
