@@ -260,3 +260,16 @@ def test_it_starts_at_a_keyframe_with_its_controls(servo, tmp_path):
     run(servo, "-d", "0.1", "--keyframe", "there", "-c", "pd", "--kp", "0", "--kd", "0", "--save", str(saved))
     assert np.load(saved)["q"][-1, 0] == pytest.approx(0.5)  # a controller stands in for the controls
     assert as_json(servo, "-d", "0.1", "--keyframe", "there", "--batch", "3")["robots"] == 3
+
+
+def test_a_ball_of_a_file_rests_on_its_floor(tmp_path):
+    path, saved = tmp_path / "ball.xml", tmp_path / "a.npz"
+    path.write_text(
+        """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="1 1 1"/>
+          <body pos="0 0 0.3"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+    )
+    said = as_json(str(path), "-d", "1", "--save", str(saved))
+    assert (said["method"], said["contacts"], said["operations_per_step"]) == ("contact", 1, None)
+    assert said["energy_drift"] is None  # contacts do work
+    assert np.load(saved)["q"][-1, 2] == pytest.approx(0.1, abs=1e-3)
+    assert "1 candidates" in run(str(path), "-d", "0.01")

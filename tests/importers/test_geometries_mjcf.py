@@ -61,6 +61,19 @@ def test_what_contacts_do_otherwise_is_said():
     assert model.geometries[0].margin == 0.01
 
 
+def test_numbers_that_no_geometry_has_are_lost_physics():
+    field = '<asset><hfield name="h" nrow="1" ncol="3" size="1 1 1 1"/></asset>'
+    model = sarrus.load(mjcf('<geom size="1e60"/>', world='<geom type="hfield" hfield="h"/>', before=field))
+    assert model.geometries == ()
+    for words in ("heights of geometry 'world_geometry_0' have shape (1, 3)", "radius of geometry 'b_geometry_0'"):
+        assert any(words in line for line in model.lost_physics)
+    model = sarrus.load(mjcf('<geom size="1" friction="-1 2 3" margin="-1"/>'))
+    assert (model.geometries[0].friction, model.geometries[0].margin) == (Friction(0.0, 2.0, 3.0), 0.0)
+    assert any("contact margins of up to -1 m" in line for line in model.lost_physics)
+    with pytest.raises(sarrus.errors.ModelError, match=r"its friction is .* not finite"):
+        sarrus.load(mjcf('<geom size="1" friction="inf"/>'))
+
+
 def test_contacts_that_the_file_disables_are_not_there():
     for flag in ("contact", "constraint"):
         option = f'<option><flag {flag}="disable"/></option>'
@@ -102,6 +115,24 @@ def test_a_mesh_is_its_hull_where_mujoco_has_it(tmp_path, scale):
     by_hand = by_hand @ R.reshape(3, 3).T + [0.5, 2, 3]  # the body frame is at the joint
     for corner in by_hand:
         assert np.abs(ours - corner).max(axis=1).min() < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
+@pytest.mark.parametrize("fitaabb", ["false", "true"])
+def test_primitives_about_a_mesh_are_where_mujoco_has_them(tmp_path, kind, fitaabb):
+    (tmp_path / "part.obj").write_text(OBJ)
+    before = f"""<compiler fitaabb="{fitaabb}"/>
+      <asset><mesh name="m" file="part.obj" scale="1 2 3" refpos="0.1 0.2 0.3"/></asset>"""
+    geom = f'<geom type="{kind}" mesh="m" pos="1 2 3" euler="10 20 30" fitscale="1.5"/>'
+    file = tmp_path / "robot.xml"
+    file.write_text(mjcf(geom, before=before))
+    (found,) = sarrus.load(file).geometries
+    (other,) = sarrus.from_mujoco(mujoco.MjModel.from_xml_path(str(file))).geometries
+    assert type(found.shape) is type(other.shape)
+    for key, value in vars(other.shape).items():
+        np.testing.assert_allclose(getattr(found.shape, key), value, rtol=1e-6)
+    np.testing.assert_allclose(found.placement.p, other.placement.p, atol=1e-6)
+    np.testing.assert_allclose(found.placement.R, other.placement.R, atol=1e-6)
 
 
 def test_a_mesh_in_the_file_itself():

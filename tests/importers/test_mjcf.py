@@ -23,10 +23,11 @@ def test_meshes_are_not_needed_where_inertias_are_explicit():
     model = sarrus.load(mjcf(body(INERTIAL + geoms), before=MESHES))
     assert float(model.mass) == 1.0
     assert model.geometries == ()
-    (missing,) = (line for line in model.lost_physics if "gone.obj" in line)
-    assert missing.startswith("1 geoms touch nothing (b_geometry_0): the shape of ")
+    (missing,) = model.lost_physics
+    assert missing.startswith("2 geoms touch nothing (b_geometry_0, b_geometry_1): the shape of ")
+    assert "gone.obj, " in missing
+    assert "also/gone.stl " in missing
     assert missing.endswith("is not there")
-    assert "1 geoms touch nothing (b_geometry_1): the shape comes from a mesh that is not read" in model.lost_physics
 
 
 def test_meshes_are_not_needed_on_what_does_not_move():

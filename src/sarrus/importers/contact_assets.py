@@ -1,4 +1,4 @@
-"""Files of meshes and height fields, as shapes that touch. MuJoCo reads them and finds convex hulls."""
+"""Files of meshes and height fields, as shapes that touch. MuJoCo reads most of them, and finds convex hulls."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import MissingDependencyError, optional_package
+from sarrus.errors import ImportFileError, MissingDependencyError, optional_package
 from sarrus.importers.document import BYTES, CELLS
+from sarrus.importers.mesh_points import points_of
 from sarrus.importers.mujoco_fields import rotation_from_wxyz
 from sarrus.model.bodies import Placement
 from sarrus.model.geometries import HeightField
 from sarrus.spatial.arrays import Array
 
-_MESHES = (".stl", ".obj", ".msh")
+_MESHES = (".stl", ".obj", ".dae", ".msh")
 _PNG = b"\x89PNG"
 
 
@@ -35,15 +36,47 @@ def read_hull(path: str, **options: Any) -> Array:
     if Path(path).suffix.lower() not in _MESHES:
         raise UnreadableError(f"is not one of {', '.join(_MESHES)}")
     mujoco = _mujoco()
-    spec = mujoco.MjSpec()
-    mesh = spec.add_mesh(name="mesh", file=str(Path(path).resolve()))
-    for key, value in options.items():
-        setattr(mesh, key, value)
+    spec, mesh = _with_mesh(mujoco, path, options)
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # any surface has one; only the hull is of interest
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="mesh")
     mj = _compiled(spec)
     in_middle = mesh_frame(mj, 0)
     return hull_of(mj, 0) @ in_middle.R.T + in_middle.p
+
+
+def read_fitted(path: str, kind: int, fitscale: float, fitaabb: bool, **options: Any) -> tuple[Array, Placement]:
+    """Size and pose of a primitive, one of MuJoCo's kinds of geoms, that MuJoCo fits to a mesh."""
+    _check_file(path)
+    mujoco = _mujoco()
+    spec, _ = _with_mesh(mujoco, path, options)
+    spec.compiler.fitaabb = fitaabb
+    spec.worldbody.add_geom(type=mujoco.mjtGeom(kind), meshname="mesh", fitscale=fitscale)
+    mj = _compiled(spec)
+    return mj.geom_size[0].copy(), Placement(rotation_from_wxyz(mj.geom_quat[0]), mj.geom_pos[0].copy())
+
+
+def _with_mesh(mujoco: Any, path: str, options: dict[str, Any]) -> tuple[Any, Any]:
+    """A specification with one mesh, and that mesh."""
+    spec, points = mujoco.MjSpec(), _points(path)
+    if points is None:
+        mesh = spec.add_mesh(name="mesh", file=str(Path(path).resolve()))
+    else:
+        mesh = spec.add_mesh(name="mesh", uservert=points.ravel())  # without faces: it takes those of the hull
+    for key, value in options.items():
+        setattr(mesh, key, value)
+    return spec, mesh
+
+
+def _points(path: str) -> Array | None:
+    """Vertices that MuJoCo could not read from the file itself."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = points_of(Path(path))
+    except (ImportFileError, ValueError, LookupError) as error:
+        raise UnreadableError(f"cannot be read: {error}") from None
+    if points is not None and not np.isfinite(points).all():
+        raise UnreadableError("cannot be read: a vertex is not finite")
+    return points
 
 
 def hull_of(mj: Any, mesh: int) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import listed
+from sarrus.errors import ModelError, listed
 from sarrus.importers.contact_assets import UnreadableError
 from sarrus.importers.mjcf_assets import AssetFiles, rotation_or_none
 from sarrus.importers.mujoco_fields import disabled, field_of, name_of, word
@@ -59,20 +59,21 @@ class _Geometries:
     def add(self) -> None:
         mj = self.mj
         for geom in self.touching:
-            try:
-                shape, placement = self._shape(geom)
-            except UnreadableError as why:
-                self.lost.setdefault(str(why), []).append(geom)
-                continue
             friction, margin = mj.geom_friction[geom], mj.geom_margin[geom]
             if self._overridden:
                 friction, margin = mj.opt.o_friction[[0, 2, 3]], 0.5 * mj.opt.o_margin
-            self.builder.add_geometry(
-                self.bodies[int(mj.geom_bodyid[geom])], shape, name=self.names[geom], position=placement.p,
-                rotation=placement.R, friction=np.maximum(friction, 0.0), dimensions=int(mj.geom_condim[geom]),
-                category=int(mj.geom_contype[geom]) & _BITS, collides_with=int(mj.geom_conaffinity[geom]) & _BITS,
-                margin=max(float(margin), 0.0), priority=int(mj.geom_priority[geom]),
-            )  # fmt: skip
+            try:
+                shape, placement = self._shape(geom)
+                self.builder.add_geometry(
+                    self.bodies[int(mj.geom_bodyid[geom])], shape, name=self.names[geom], position=placement.p,
+                    rotation=placement.R, friction=np.maximum(friction, 0.0), dimensions=int(mj.geom_condim[geom]),
+                    category=int(mj.geom_contype[geom]) & _BITS, collides_with=int(mj.geom_conaffinity[geom]) & _BITS,
+                    margin=max(float(margin), 0.0), priority=int(mj.geom_priority[geom]),
+                )  # fmt: skip
+            except UnreadableError as why:
+                self.lost.setdefault(str(why), []).append(geom)
+            except ModelError as why:
+                self.lost.setdefault(f"cannot be kept: {why}", []).append(geom)
         for why, geoms in self.lost.items():
             which = listed([self.names[g] for g in geoms])
             paths = [path for path in dict.fromkeys(self.files.file_of(mj, g) for g in geoms) if path]
@@ -82,8 +83,9 @@ class _Geometries:
     def _shape(self, geom: int) -> tuple[ContactShape, Placement]:
         mj, kind = self.mj, int(self.mj.geom_type[geom])
         placement = Placement(rotation_or_none(mj.geom_quat[geom]), mj.geom_pos[geom].copy())
-        if geom in self.files.fitted():
-            raise UnreadableError("comes from a mesh that is not read")
+        size = mj.geom_size[geom]
+        if geom in self.files.fitted:
+            kind, size, placement = self.files.fit(geom, placement)
         if kind == _PLANE:
             return Plane(), placement
         if kind == _HFIELD:
@@ -94,7 +96,7 @@ class _Geometries:
             import mujoco
 
             raise UnreadableError(f"({word(mujoco.mjtGeom(kind))}) is not represented")
-        shape = primitive(kind, mj.geom_size[geom])
+        shape = primitive(kind, size)
         assert shape is not None
         return shape, placement
 
@@ -166,8 +168,8 @@ class _Geometries:
         margins = [*mj.geom_margin[kept], *mj.pair_margin, mj.opt.o_margin * self._overridden]
         if np.any(np.array(margins) != 0.0):
             self.builder.report(
-                f"contact margins of up to {max(margins):g} m: contacts are looked at from there on, but push only "
-                f"where surfaces touch",
+                f"contact margins of up to {max(margins, key=abs):g} m: contacts are looked at from there on, but push "
+                f"only where surfaces touch",
                 lost=True,
             )
         gaps = [*(field_of(mj, "geom_gap", g) for g in kept), *(field_of(mj, "pair_gap", k) for k in range(mj.npair))]

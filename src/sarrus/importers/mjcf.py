@@ -123,14 +123,15 @@ def _set_base(document: Document, spec: Any, floating: bool) -> None:
 
 def _use_stand_ins(mujoco: Any, spec: Any, needed: Collection[str]) -> None:
     """Replace the files that do not matter: those of all but the meshes that are needed."""
+    replaced = {mesh_name(mesh) for mesh in spec.meshes if mesh.file} - set(needed)
     for mesh in spec.meshes:
-        if mesh.file and mesh_name(mesh) not in needed:
+        if mesh_name(mesh) in replaced:
             mesh.name = mesh_name(mesh)
             mesh.file = ""
             mesh.uservert, mesh.userface = _TETRAHEDRON, _FACES
             mesh.usernormal, mesh.usertexcoord = [], []
     for geom in spec.geoms:
-        if geom.meshname and geom.type != mujoco.mjtGeom.mjGEOM_MESH and geom.meshname not in needed:
+        if geom.type != mujoco.mjtGeom.mjGEOM_MESH and geom.meshname in replaced:
             geom.meshname = ""  # a primitive about a mesh: there is none about a stand-in (a cube holds no capsule)
             geom.type, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, [1e-3, 0.0, 0.0]
     for field in spec.hfields:

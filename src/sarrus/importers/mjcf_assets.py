@@ -6,6 +6,7 @@ Files of meshes are looked for only when they are drawn, or when a geom that tou
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sarrus.importers.contact_assets import (
     height_field_of,
     hull_of,
     mesh_frame,
+    read_fitted,
     read_heights,
     read_hull,
 )
@@ -37,7 +39,7 @@ class AssetFiles:
         self._options: dict[str, dict[str, Any]] = {}  # of meshes that are compiled as stand-ins
         self._fields: dict[str, tuple[str, Array]] = {}
         self._refused: dict[str, str] = {}  # path: why it is not read
-        self._fitted: list[Any] = []
+        self._fitted: list[tuple[Any, str, dict[str, Any]]] = []  # geoms, their meshes, how they are fitted
         self._hulls: dict[str, ConvexMesh] = {}
 
     def read(self, spec: Any, needed: Collection[str], why_not: Callable[[str], str]) -> None:
@@ -64,18 +66,37 @@ class AssetFiles:
                 path = str(folder / field.file)
                 self._fields[field.name or stem(field.file)] = (path, np.copy(field.size))
                 self._refused[path] = why_not(field.file)
-        self._fitted = [g for g in spec.geoms if g.meshname and g.type != _MESH_GEOM and g.meshname not in needed]
+        self._fitted = [
+            (
+                g,
+                g.meshname,
+                {"kind": int(g.type), "fitscale": float(g.fitscale), "fitaabb": bool(spec.compiler.fitaabb)},
+            )
+            for g in spec.geoms
+            if g.meshname in self._options and g.type != _MESH_GEOM
+        ]
 
     def find(self, name: str) -> tuple[Mesh, Placement] | None:
         """The file of a mesh, and where its content lies in the mesh that is compiled."""
         return self._meshes.get(name)
 
-    def fitted(self) -> set[int]:
+    @cached_property
+    def fitted(self) -> dict[int, tuple[str, dict[str, Any]]]:
         """Geoms whose size comes from a mesh that is a stand-in. Known after compiling."""
-        return {int(geom.id) for geom in self._fitted}
+        return {int(geom.id): (mesh, how) for geom, mesh, how in self._fitted}
+
+    def fit(self, geom: int, placement: Placement) -> tuple[int, Array, Placement]:
+        """Kind, size and pose of a geom that is fitted to a mesh, where its stand-in has that `placement`."""
+        mesh, how = self.fitted[geom]
+        path = self._meshes[mesh][0].path
+        self._check(path)
+        size, in_file = read_fitted(path, **how, **self._options[mesh])
+        return how["kind"], size, placement @ in_file
 
     def file_of(self, mj: Any, geom: int) -> str:
         """The file of a geom's mesh or height field, if it was replaced by a stand-in."""
+        if geom in self.fitted:
+            return self._meshes[self.fitted[geom][0]][0].path
         name = _asset_name(mj, geom)
         if name in self._fields:
             return self._fields[name][0]

@@ -24,7 +24,7 @@ _GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour of what has none
 
 def add_visuals(mj: Any, builder: ModelBuilder, bodies: Sequence[str], files: AssetFiles) -> None:
     """Every geom that has an extent. `bodies`: the names of MuJoCo's bodies in the model."""
-    skipped = files.fitted()
+    skipped = files.fitted
     for geom in range(mj.ngeom):
         placement = Placement(rotation_or_none(mj.geom_quat[geom]), mj.geom_pos[geom].copy())
         shape: Shape | None
