@@ -18,6 +18,8 @@ def plain_fuse(tape: Tape) -> Tape:
     for k, count in enumerate(ARITY[tape.op].tolist()):
         for column in range(count):
             users[arg[k][column]].append(k)
+        for member in tape.lists[arg[k][1]].tolist() if op[k] == Op.PICK else ():
+            users[member].append(k)
     stays, segment = wanted(tape), segment_of(tape)
     absorbed_by: dict[int, int] = {}
     for product in reversed(range(len(op))):
@@ -73,4 +75,5 @@ def plain_rewritten(tape: Tape, op: np.ndarray, arg: np.ndarray, gone: Collectio
     return replace(
         tape, op=op[order].astype(np.uint8), arg=new_arg, stage=tuple(tape.stage[k] for k in order),
         results=tuple(number[result] for result in tape.results), loops=tuple(loops), guards=tuple(guards),
+        lists=tuple(number[members] for members in tape.lists),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from tests.codegen.machine_chunks import nasty_tape
 from tests.codegen.plain_passes import plain_fuse, plain_rewritten
+from tests.codegen.random_picks import random_picks
 from tests.codegen.random_tapes import random_tape
 from tests.codegen.test_loops import random_loops
 
@@ -20,6 +21,7 @@ TAPES = {
     **{f"random {seed}": lambda seed=seed: random_tape(250, seed) for seed in range(3)},
     **{f"nasty {seed}": lambda seed=seed: nasty_tape(seed, 300, 20, 40.0) for seed in range(6)},
     **{f"loops {seed}": lambda seed=seed: random_loops(seed) for seed in range(6)},
+    **{f"picks {seed}": lambda seed=seed: random_picks(seed) for seed in range(6)},
     "nothing": lambda: random_tape(0, 0),
     "crba": lambda: trace(sarrus.zoo.chain(6), sarrus.catalog()["crba"]),
     "aba": lambda: trace(sarrus.zoo.random_tree(6, 1), sarrus.catalog()["aba"]),

@@ -6,7 +6,10 @@ Python's `if` would ask a symbol for a truth value that it does not have. `choos
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 Scalar = Any  # float, np.float64, a traced symbol or a `Parameter`
 
@@ -31,6 +34,10 @@ class AbstractScalar(ABC):
     @abstractmethod
     def replace(self, otherwise: tuple, make: Any) -> tuple:
         """See `replacement.replace_where`."""
+
+    @abstractmethod
+    def pick(self, values: Sequence[Scalar] | np.ndarray, index: Scalar) -> Scalar:
+        """See `picking.pick`; one of the values or the index is self."""
 
 
 def choose(a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Scalar:

@@ -70,6 +70,12 @@ class Parameter(AbstractScalar):
     def replace(self, otherwise, make):
         raise TypeError("a replacement on a model's bare parameters: trace the algorithm instead")
 
+    def pick(self, values, index):
+        chosen = values[-1]
+        for k in reversed(range(1, len(values))):
+            chosen = _if_else(_bare(index) >= k, chosen, values[k - 1])
+        return chosen
+
     # NumPy calls these on the elements of object arrays.
     def sin(self):
         return Parameter(self.expression.sin())

@@ -64,15 +64,15 @@ def test_it_may_be_for_some_states_only():
     problem = box_problem(corners(2), np.array([0.5, 0.0, -1.0, 0.0, 0.0, 0.0]), 0.5)
 
     def text(g, wanted):
-        return replace_where(wanted[0], (g,), lambda: (solve(problem._replace(g=g), tolerance=1e-10).impulses,))[0]
+        return replace_where(wanted[0], (g,), lambda: (solve(problem._replace(g=g), tolerance=1e-10).velocities,))[0]
 
     graph = Graph()
     found = text(graph.inputs(0, 6), graph.inputs(1, 1))
-    kernel = build_native(tape_of(graph, (Port("g", (6,)), Port("wanted", (1,))), {"x": found}), cache=False)
-    inputs, x = [np.tile(problem.g, (8, 1)), np.tile([[0.0], [1.0]], (4, 1))], np.empty((8, 6))
-    kernel.run(inputs, [x], 8)
-    np.testing.assert_array_equal(x[::2], inputs[0][::2])
-    np.testing.assert_allclose(x[1::2], np.tile(solve(problem, tolerance=1e-10).impulses, (4, 1)), atol=1e-8)
+    kernel = build_native(tape_of(graph, (Port("g", (6,)), Port("wanted", (1,))), {"v": found}), cache=False)
+    inputs, v = [np.tile(problem.g, (8, 1)), np.tile([[0.0], [1.0]], (4, 1))], np.empty((8, 6))
+    kernel.run(inputs, [v], 8)
+    np.testing.assert_array_equal(v[::2], inputs[0][::2])
+    np.testing.assert_allclose(v[1::2], np.tile(solve(problem, tolerance=1e-10).velocities, (4, 1)), atol=1e-8)
 
 
 def test_single_precision():

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate
 
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Plan, Table
+import numpy as np
+
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Picks, Plan, Table
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 
@@ -21,7 +23,7 @@ from sarrus.codegen.tape.tape import Port, Tape
 # code that moves whole blocks of states (`x86/transfer.py`; zero: it has none).
 Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER", start=0)
 HEADER_BYTES = 192  # before the constants, which begin at a cache line; it ends with the encoder's patterns
-Kind = IntEnum("Kind", "END CHUNK BEGIN AGAIN ENTER SINCOS ATAN2 EXP LOG TANH", start=0)  # of a step
+Kind = IntEnum("Kind", "END CHUNK BEGIN AGAIN ENTER PICK SINCOS ATAN2 EXP LOG TANH", start=0)  # of a step
 TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Kind.LOG, "tanh": Kind.TANH}
 WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
 NONE = -(2**62)  # in place of a value
@@ -53,6 +55,8 @@ def words_of(plan: Plan, spills: int) -> Words:
             chunks += 1
         elif isinstance(step, Table):
             words += _table(plan, step)
+        elif isinstance(step, Picks):
+            words += _picks(plan, step)
         elif isinstance(step, Begin):
             open_steps.append((len(words), slots))
             pairs = [(_value(plan, int(plan.tape.arg[k, 0])), plan.slot[k]) for k in step.loop.carried]
@@ -99,6 +103,38 @@ def _table(plan: Plan, table: Table) -> list[int]:
     arity, count = len(table.arguments[0]), len(rows)
     rows += [rows[-1][:arity] + [nowhere] * (len(rows[0]) - arity)] * (-count % WIDE)
     return [TABLES[table.function], count, *_flat(rows)]
+
+
+PICKS_BEGIN = 3  # words of `Picks` before the first group
+GROUP_WORDS = 3  # of a group, before its picks
+
+
+def _picks(plan: Plan, step: Picks) -> list[int]:
+    """Its kind, the words to the next step, and the number of groups; then the groups, then the lists.
+
+    A group is the picks with one index from lists of one length, because they take the same entry: the slot of the
+    index, the number of the last entry, the number of picks, and per pick the slot of its result and the word where its
+    list begins. A list that several picks share is there once.
+    """
+    tape = plan.tape
+    groups: dict[tuple[int, int], list[int]] = {}
+    for k in step.instructions:
+        index, number, _ = tape.arg[k].tolist()
+        groups.setdefault((index, len(tape.lists[number])), []).append(k)
+    top = PICKS_BEGIN + GROUP_WORDS * len(groups) + 2 * len(step.instructions)
+    slot = np.array(plan.slot)
+    begins: dict[int, int] = {}
+    members: list[int] = []
+    for number in tape.arg[step.instructions, 1].tolist():
+        if number not in begins:
+            begins[number] = top + len(members)
+            x = tape.lists[number]
+            members += np.where(tape.op[x] == Op.CONST, -1 - tape.arg[x, 0], slot[x]).tolist()
+    words = [Kind.PICK, top + len(members), len(groups)]
+    for (index, length), picks in groups.items():
+        words += [plan.slot[index], length - 1, len(picks)]
+        words += _flat([(plan.slot[k], begins[int(tape.arg[k, 1])]) for k in picks])
+    return words + members
 
 
 def _value(plan: Plan, k: int) -> int:

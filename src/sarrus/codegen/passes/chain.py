@@ -19,7 +19,7 @@ from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, Tape
 
 PATIENCE = 8.0  # cycles
-_MUL, _ADD = int(Op.MUL), int(Op.ADD)  # (names of an enumeration are slow to look up)
+_MUL, _ADD, _PICK = int(Op.MUL), int(Op.ADD), int(Op.PICK)  # (names of an enumeration are slow to look up)
 _SUMS, _FUSED = (_ADD, int(Op.SUB)), (int(Op.FMA), int(Op.FNMA), int(Op.FMS))
 # How e joins a value v: v + e, v - e or e - v. Per way and operation of v: the operation that results, and the way in
 # which e joins the addend of v.
@@ -42,8 +42,7 @@ def chain(tape: Tape) -> Tape:
     """The same tape with fewer additions: those of a value and a sum of products are inside the sum."""
     op, arg = tape.op.tolist(), tape.arg.tolist()
     arity = ARITY[tape.op].tolist()
-    is_value = ARITY[tape.op][:, None] > np.arange(3)
-    uses = np.bincount(tape.arg[is_value], minlength=len(op)).tolist()
+    uses = np.bincount(tape.uses[0], minlength=len(op)).tolist()
     for k in wanted(tape):
         uses[k] += 2  # it is never inside a chain
     segment = segment_of(tape)
@@ -74,6 +73,8 @@ def chain(tape: Tape) -> Tape:
             latest = ready[b]
         if count > 2 and ready[c] > latest:
             latest = ready[c]
+        if op[k] == _PICK:
+            latest = max(latest, *(ready[x] for x in tape.lists[b].tolist()))
         ready[k] = latest + latency[op[k]]
         if op[k] not in _SUMS:
             continue

@@ -11,15 +11,14 @@ import numpy as np
 
 from sarrus.codegen.passes.rewrite import rewritten, segment_of, wanted
 from sarrus.codegen.tape.graph import Op
-from sarrus.codegen.tape.tape import ARITY, Tape
+from sarrus.codegen.tape.tape import Tape
 
 
 def fuse(tape: Tape) -> Tape:
     """The same tape with `a * b + c` as one instruction wherever the product is not needed by itself."""
     op, arg, size = tape.op, tape.arg, len(tape)
     # Every use of a value, by value: `used` is one of them, `user` the instruction that uses it.
-    is_value = ARITY[op][:, None] > np.arange(3)
-    used, user = arg[is_value], np.repeat(np.arange(size), ARITY[op])
+    used, user = tape.uses
     segment = np.array(segment_of(tape), dtype=int)
     is_sum = (op == Op.ADD) | (op == Op.SUB)
     fits = is_sum[user] & (segment[user] == segment[used])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 from sarrus.codegen.passes.slots import with_slots
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Plan, Step, Table
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Picks, Plan, Step, Table
 from sarrus.codegen.tape.graph import Op
-from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
+from sarrus.codegen.tape.tape import IDLE, Tape
 
-_OF_ONE = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
-TRANSCENDENTAL = (Op.SIN, Op.COS, Op.ATAN2, *_OF_ONE)
+_FUNCTIONS = {Op.ATAN2: "atan2", Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
+APART = (Op.SIN, Op.COS, *_FUNCTIONS, Op.PICK)  # done by steps of their own, from slots to slots
 
 
 def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
@@ -22,39 +22,42 @@ def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
         steps += [] if first is None else [Enter(first)]
         steps += straight if loop is None else [Begin(loop), *straight, Again(loop)]
         steps += [] if last is None else [Leave()]
-    direct = (*IDLE, *TRANSCENDENTAL)
+    direct = (*IDLE, *APART)
     copies = sorted({k for result in tape.results for k in result.tolist() if tape.op[k] in direct})
     if copies:
         steps.append(Chunk([], copies))
     return with_slots(tape, steps)
 
 
-def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table]:
+def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table | Picks]:
     """The steps of the instructions start .. stop - 1. What they use from before is there already."""
-    op, arg, arity = tape.op.tolist(), tape.arg.tolist(), ARITY[tape.op].tolist()
-    level = [0] * len(op)  # transcendental functions on the longest way to this value
-    for k in range(start, stop):
-        if op[k] not in IDLE:
-            level[k] = max((level[arg[k][c]] for c in range(arity[k])), default=0) + (op[k] in TRANSCENDENTAL)
-    # The phase of an instruction: before which level of transcendental functions it must be done.
+    op, operands = tape.op[start:stop].tolist(), tape.operands(list(range(start, stop)))
+    inside = [[a - start for a in used if a >= start] for used in operands]
+    level = [0] * len(op)  # instructions that are no part of a chunk on the longest way to this value
+    for k, code in enumerate(op):
+        if code not in IDLE:
+            level[k] = max([level[a] for a in inside[k]], default=0) + (code in APART)
+    # The phase of an instruction: before which level of those it must be done.
     last = max(level, default=0)
     phase = [last] * len(op)
-    for k in range(stop - 1, start - 1, -1):
-        mine = level[k] - 1 if op[k] in TRANSCENDENTAL else phase[k]
-        for c in range(arity[k]):
-            phase[arg[k][c]] = min(phase[arg[k][c]], mine)
+    for k in range(len(op) - 1, -1, -1):
+        mine = level[k] - 1 if op[k] in APART else phase[k]
+        for a in inside[k]:
+            phase[a] = min(phase[a], mine)
     by_phase: list[list[int]] = [[] for _ in range(last + 1)]
-    tables: list[list[int]] = [[] for _ in range(last + 1)]
+    apart: list[list[int]] = [[] for _ in range(last + 1)]
     for k in order:
-        if op[k] in TRANSCENDENTAL:
-            tables[level[k]].append(k)
+        if op[k - start] in APART:
+            apart[level[k - start]].append(k)
         else:
-            by_phase[phase[k]].append(k)
+            by_phase[phase[k - start]].append(k)
 
-    steps: list[Chunk | Table] = []
+    steps: list[Chunk | Table | Picks] = []
     for p in range(last + 1):
-        for table in _tables(tables[p], op, arg):
-            constants = sorted({a for arguments in table.arguments for a in arguments if op[a] == Op.CONST})
+        picks = [k for k in apart[p] if op[k - start] == Op.PICK]
+        steps += [Picks(picks)] if picks else []
+        for table in _tables(tape, apart[p]):
+            constants = sorted({a for arguments in table.arguments for a in arguments if tape.op[a] == Op.CONST})
             steps += [Chunk([], constants), table] if constants else [table]
         instructions = by_phase[p]
         count = max(1, -(-len(instructions) // chunk_size))
@@ -63,19 +66,19 @@ def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int)
     return steps
 
 
-def _tables(instructions: list[int], op: list[int], arg: list[list[int]]) -> list[Table]:
+def _tables(tape: Tape, instructions: list[int]) -> list[Table]:
+    """Sines and cosines, arc tangents, exponentials, ... in one table each."""
     pairs: dict[int, list[int]] = {}
-    for k in instructions:
-        if op[k] in (Op.SIN, Op.COS):
-            pairs.setdefault(arg[k][0], [-1, -1])[op[k] == Op.COS] = k
-    atan2 = [k for k in instructions if op[k] == Op.ATAN2]
-    tables = []
-    if pairs:
-        tables.append(Table("sincos", [(x,) for x in pairs], [tuple(r) for r in pairs.values()]))
-    if atan2:
-        tables.append(Table("atan2", [(arg[k][0], arg[k][1]) for k in atan2], [(k,) for k in atan2]))
-    for code, name in _OF_ONE.items():
-        mine = [k for k in instructions if op[k] == code]
-        if mine:
-            tables.append(Table(name, [(arg[k][0],) for k in mine], [(k,) for k in mine]))
-    return tables
+    arguments: dict[str, list[tuple[int, ...]]] = {}
+    results: dict[str, list[tuple[int, ...]]] = {}
+    for k, code, (first, second, _) in zip(
+        instructions, tape.op[instructions].tolist(), tape.arg[instructions].tolist(), strict=True
+    ):
+        if code in (Op.SIN, Op.COS):
+            pairs.setdefault(first, [-1, -1])[code == Op.COS] = k
+        elif code != Op.PICK:
+            name = _FUNCTIONS[code]
+            arguments.setdefault(name, []).append((first, second) if code == Op.ATAN2 else (first,))
+            results.setdefault(name, []).append((k,))
+    tables = [Table("sincos", [(x,) for x in pairs], [tuple(r) for r in pairs.values()])] if pairs else []
+    return tables + [Table(name, arguments[name], results[name]) for name in _FUNCTIONS.values() if name in arguments]

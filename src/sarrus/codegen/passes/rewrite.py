@@ -46,6 +46,7 @@ def rewritten(tape: Tape, op: np.ndarray, arg: np.ndarray, gone: Collection[int]
         results=tuple(number[result] for result in tape.results),
         loops=tuple(_renumbered(loop, number) for loop in tape.loops),
         guards=tuple(_renumbered_guard(guard, number) for guard in tape.guards),
+        lists=tuple(number[members] for members in tape.lists),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Plan, Step, Table
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Picks, Plan, Step, Table
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 
@@ -29,6 +29,8 @@ def with_slots(tape: Tape, steps: list[Step]) -> Plan:
             made = [k for k in step.copies if lives.in_table[k]]
         elif isinstance(step, Table):
             made = [k for results in step.results for k in results if k >= 0]
+        elif isinstance(step, Picks):
+            made = step.instructions
         elif isinstance(step, Begin):
             made = list(step.loop.carried)
             asked = tape.op[step.loop.condition] != Op.CONST or step.loop.entry >= 0
@@ -68,15 +70,16 @@ class _Lives:
         arg, arity = tape.arg.tolist(), ARITY[tape.op].tolist()
         born, last_use = [-1] * len(tape), [-1] * len(tape)
         self.in_table = [False] * len(tape)
-        first = -1  # the step that begins the loop
+        first, used_inside = -1, list[int]()  # the step that begins the loop, and what is used since
         for s, step in enumerate(steps):
             if isinstance(step, Chunk):
                 for k in step.instructions:
                     born[k] = s
                     for a in arg[k][: arity[k]]:
                         last_use[a] = s
+                    used_inside += arg[k][: arity[k]]
             elif isinstance(step, Begin):
-                first = s
+                first, used_inside = s, []
                 for k in step.loop.carried:
                     born[k], last_use[arg[k][0]] = s, s
                 if step.loop.entry >= 0:
@@ -85,7 +88,9 @@ class _Lives:
                 for k in (*step.loop.carried, *step.loop.updated, step.loop.condition):
                     last_use[k] = s
                 # What came into the loop is needed until it ends: its next application uses it again.
-                last_use = [s if first < u < s and b <= first else u for b, u in zip(born, last_use, strict=True)]
+                for a in used_inside:
+                    if born[a] <= first:
+                        last_use[a] = s
             elif isinstance(step, Enter):
                 last_use[step.guard.condition] = s
             elif isinstance(step, Table):
@@ -95,6 +100,13 @@ class _Lives:
                             born[k], self.in_table[k] = s, True
                     for a in arguments:
                         last_use[a], self.in_table[a] = s, True
+                    used_inside += arguments
+            elif isinstance(step, Picks):
+                for k, used in zip(step.instructions, tape.operands(step.instructions), strict=True):
+                    born[k], self.in_table[k] = s, True
+                    for a in used:
+                        last_use[a] = s
+                    used_inside += used
         self.last_use = last_use
         self.ending: list[list[int]] = [[] for _ in steps]  # per step: what is needed until there
         for k, s in enumerate(last_use):
@@ -122,7 +134,7 @@ class _Slots:
 
     def share_with_carried(self, tape: Tape) -> None:
         """Let what a loop begins with lie where it is carried, if nothing else needs it: no copy is needed then."""
-        uses = [tape.arg[:, c][ARITY[tape.op] > c] for c in range(3)] + [*tape.results]
+        uses = [tape.uses[0], *tape.results]
         for loop in tape.loops:
             uses.append(np.array([*loop.updated, loop.condition, max(loop.entry, 0)]))
         uses.append(np.array([guard.condition for guard in tape.guards], dtype=int))

@@ -2,7 +2,8 @@
 
 A `Chunk` is straight-line code: one native function. A `Table` is a native *loop* over many evaluations of one
 transcendental function, driven by a table of workspace slots: sines and cosines of all joint angles are a loop of fifty
-instructions instead of thousands, and their rare slow path does not cut straight-line code. A loop of the tape is the
+instructions instead of thousands, and their rare slow path does not cut straight-line code. `Picks` are a loop, too,
+because what they read is somewhere else in every lane. A loop of the tape is the
 steps from `Begin` to `Again`; its carried values live in slots of their own, which only these two write, so that the
 chunks between them are like all others. A guard is the steps from `Enter` to `Leave`.
 """
@@ -38,6 +39,13 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Picks:
+    """PICK instructions (numbers of the tape), none of which needs another one."""
+
+    instructions: list[int]
+
+
+@dataclass(frozen=True)
 class Begin:
     """Carried values become their initial ones. The steps from the next one to `Again` are then repeated."""
 
@@ -65,7 +73,7 @@ class Leave:
     """The end of what `Enter` may skip."""
 
 
-Step = Chunk | Table | Begin | Again | Enter | Leave
+Step = Chunk | Table | Picks | Begin | Again | Enter | Leave
 
 
 @dataclass(frozen=True)

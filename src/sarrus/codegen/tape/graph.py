@@ -34,6 +34,7 @@ from sarrus.errors import UnsupportedError
 from sarrus.spatial.choice import AbstractScalar
 from sarrus.spatial.iteration import State, Step
 from sarrus.spatial.parameter import Parameter
+from sarrus.spatial.picking import position
 from sarrus.spatial.stages import current_stage
 
 
@@ -64,6 +65,7 @@ class Op(IntEnum):
     EXP = 21
     LOG = 22
     TANH = 23
+    PICK = 24  # entry number a of list b
 
 
 def _as_in_c(function: np.ufunc) -> Callable[[float], float]:
@@ -117,7 +119,7 @@ class RecordedGuard:
 
 # As plain numbers: the tracer compares with them all the time, and names of an enumeration are slow to look up.
 _CONST, _INPUT, _ADD, _SUB, _MUL = map(int, (Op.CONST, Op.INPUT, Op.ADD, Op.SUB, Op.MUL))
-_DIV, _NEG, _SELECT, _CARRIED = map(int, (Op.DIV, Op.NEG, Op.SELECT, Op.CARRIED))
+_DIV, _NEG, _SELECT, _CARRIED, _PICK = map(int, (Op.DIV, Op.NEG, Op.SELECT, Op.CARRIED, Op.PICK))
 
 
 class Graph:
@@ -135,9 +137,11 @@ class Graph:
         self.stage: list[str] = []
         self.segment: list[int] = []
         self.constants: list[float] = []
+        self.lists: list[tuple[int, ...]] = []  # nodes to pick from
         self.loops: list[RecordedLoop] = []
         self.guards: list[RecordedGuard] = []
         self._guard: Symbol | None = None  # the condition of the open guard
+        self._guard_first = 0  # the segment with which it begins
         self._guarded: list[tuple[int, int, int, int]] = []  # what is to be forgotten when the guard ends
         self._outside = 0  # the segment of what depends on nothing inside a loop
         self._inside = -1  # the segment of the open loop
@@ -145,6 +149,7 @@ class Graph:
         self._symbols: list[Symbol] = []
         self._known: dict[tuple[int, int, int, int], Symbol] = {}
         self._constant_of: dict[str, Symbol] = {}
+        self._list_of: dict[tuple[int, ...], int] = {}
 
     def node(self, op: int, a: int, b: int = -1, c: int = -1) -> Symbol:
         """The symbol of this operation on these nodes: found, or recorded."""
@@ -152,17 +157,22 @@ class Graph:
         found = self._known.get(key)
         if found is not None:
             return found
-        segment = self._outside
         if op in (_CONST, _INPUT):
-            segment = 0
-        elif self._inside >= 0:
+            return self._remember(key, 0)
+        segment = self._outside
+        if self._inside >= 0:
             of, inside = self.segment, self._inside
             if of[a] == inside or (b >= 0 and of[b] == inside) or (c >= 0 and of[c] == inside):
                 segment = inside
-                self._scoped.append(key)
-        if self._guard is not None and segment == self._outside:
+        return self._remember(key, segment)
+
+    def _remember(self, key: tuple[int, int, int, int], segment: int) -> Symbol:
+        """Record an operation that is found from now on, as long as its loop or guard is open."""
+        if segment == self._inside:
+            self._scoped.append(key)
+        elif self._guard is not None and segment == self._outside:
             self._guarded.append(key)
-        symbol = self._record(op, a, b, c, segment)
+        symbol = self._record(*key, segment)
         self._known[key] = symbol
         return symbol
 
@@ -227,6 +237,25 @@ class Graph:
             return x
         return self.node(_SELECT, condition.index, _lift(self, x).index, _lift(self, y).index)
 
+    def pick(self, values: Sequence | np.ndarray, index: Symbol | Parameter | float) -> Symbol | float:
+        """See `picking.pick`."""
+        known = self._plain(index)
+        if not isinstance(known, Symbol):
+            return self._plain(values[position(known, len(values))])
+        members = tuple([self.lift(x).index for x in values])
+        if len(set(members)) == 1:
+            return self.plain(members[0])
+        number = self._list_of.setdefault(members, len(self.lists))
+        if number == len(self.lists):
+            self.lists.append(members)
+        key = (_PICK, known.index, number, -1)
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        of, inside = self.segment, self._inside
+        is_inside = inside >= 0 and (of[known.index] == inside or any(of[x] == inside for x in members))
+        return self._remember(key, inside if is_inside else self._outside)
+
     def replace(self, condition: Symbol, otherwise: State, make: Callable[[], State]) -> State:
         """See `replacement.replace_where`."""
         known = self._plain(condition)
@@ -235,18 +264,15 @@ class Graph:
         if self._inside >= 0:
             raise UnsupportedError("a replacement inside the step of an iteration cannot be traced")
         if self._guard is not None:
-            raise UnsupportedError("a replacement inside another replacement cannot be traced")
-        first = self._outside = self._outside + 2
-        self._guard = known
+            return self._replace_within(self._guard, known, otherwise, make)
+        self._open_guard(known)
         try:
             made = make()
         finally:
-            self.guards.append(RecordedGuard(first, self._outside, known.index))
-            self._guard = None
+            self._close_guard(known)
             for key in self._guarded:
                 self._known.pop(key, None)
             self._guarded.clear()
-            self._outside += 2
         shapes = [np.shape(array) for array in otherwise]
         returned = [np.shape(array) for array in made]
         if returned != shapes:
@@ -254,6 +280,29 @@ class Graph:
         new, old = ([self._plain(x) for x in _elements(state)] for state in (made, otherwise))
         chosen = self._chosen(known, new, old)
         return _packed(chosen, shapes)
+
+    def _open_guard(self, condition: Symbol) -> None:
+        """What is recorded from here on belongs to a guard."""
+        self._guard_first = self._outside = self._outside + 2
+        self._guard = condition
+
+    def _close_guard(self, condition: Symbol) -> None:
+        self.guards.append(RecordedGuard(self._guard_first, self._outside, condition.index))
+        self._guard = None
+        self._outside += 2
+
+    def _replace_within(self, outer: Symbol, condition: Symbol, otherwise: State, make: Callable[[], State]) -> State:
+        """A replacement inside another one: the outer guard ends before it and goes on after it.
+
+        Where the outer one was skipped, the condition was not computed: it is then 0.
+        """
+        self._close_guard(outer)
+        (known,) = self._chosen(outer, [condition], [0.0])
+        guarded, self._guarded = self._guarded, []
+        found = self.replace(self.lift(known), otherwise, make)
+        self._guarded = guarded
+        self._open_guard(outer)
+        return found
 
     def _chosen(self, condition: Symbol, new: list[Symbol | float], old: list[Symbol | float]) -> list[Symbol | float]:
         """The new value of every element where the condition is greater than 0: a loop of one application, which costs
@@ -547,6 +596,9 @@ class Symbol(AbstractScalar):
 
     def replace(self, otherwise, make):
         return self.graph.replace(self, otherwise, make)
+
+    def pick(self, values, index):
+        return self.graph.pick(values, index)
 
     # NumPy calls these methods on the elements of object arrays: np.sin(q) works on both.
     def sin(self):

@@ -34,6 +34,28 @@ _NUMPY = {
 }  # fmt: skip
 
 
+def picked(index: Any, members: list) -> Any:
+    """`picking.pick`, per state of a batch."""
+    shape = np.broadcast_shapes(np.shape(index), *(np.shape(x) for x in members))
+    dtype = np.result_type(index, *members)
+    table = np.array([np.broadcast_to(np.asarray(x, dtype), shape) for x in members])
+    inside = np.where(np.greater(index, 0.0), np.minimum(index, len(members) - 1.0), 0.0).astype(int)
+    return np.take_along_axis(table, np.broadcast_to(inside, shape)[None], axis=0)[0]
+
+
+def _casadi_picked(index: Any, members: list) -> Any:
+    """`picking.pick`: the upper half of the list or the lower one, and so on."""
+    import casadi as ca
+
+    def among(first: int, last: int) -> Any:
+        if last - first == 1:
+            return members[first]
+        middle = (first + last) // 2
+        return ca.if_else(index >= middle, among(middle, last), among(first, middle))
+
+    return among(0, len(members))
+
+
 def _casadi_table() -> dict:
     import casadi as ca
 
@@ -49,9 +71,11 @@ def _casadi_table() -> dict:
 def run(tape: Tape, inputs: list, symbolic: bool = False) -> list[list]:
     """Evaluate; `inputs[s][k]` is element k of input s. Returns one flat list of values per output."""
     table = _casadi_table() if symbolic else _NUMPY
+    pick = _casadi_picked if symbolic else picked
     values: list[Any] = [None] * len(tape)
     constants = tape.constants.tolist()
     ops, args = tape.op.tolist(), tape.arg.tolist()
+    lists = [members.tolist() for members in tape.lists]
 
     def run_straight(instructions: Iterable[int]) -> None:
         for k in instructions:
@@ -60,6 +84,8 @@ def run(tape: Tape, inputs: list, symbolic: bool = False) -> list[list]:
                 values[k] = constants[a]
             elif op == Op.INPUT:
                 values[k] = inputs[a][b]
+            elif op == Op.PICK:
+                values[k] = pick(values[a], [values[x] for x in lists[b]])
             elif c >= 0:
                 values[k] = table[op](values[a], values[b], values[c])
             elif b >= 0:

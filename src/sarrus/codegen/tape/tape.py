@@ -11,10 +11,12 @@ A `Tape` is immutable data. Instruction k applies `op[k]` to earlier values:
 | ADD SUB MUL DIV MIN MAX    | of values `arg[k, 0]`, `arg[k, 1]`                |
 | COPYSIGN LESS ATAN2        | of values `arg[k, 0]`, `arg[k, 1]`                |
 | SELECT                     | value `arg[k, 1]` where `arg[k, 0]` != 0, else `arg[k, 2]` |
+| PICK                       | entry number `arg[k, 0]` (a value) of list `arg[k, 1]`: see `picking.pick` |
 | FMA, FNMA, FMS             | `a b + c`, `c - a b`, `a b - c`, rounded once     |
 | CARRIED                    | value `arg[k, 0]` when its loop begins, then what the loop makes of it |
 
-Outputs are lists of instruction numbers, row-major, one number per element.
+Outputs are lists of instruction numbers, row-major, one number per element. So are the `lists` that are picked from:
+every member of its list is an operand of a PICK.
 
 A `Loop` repeats a range of instructions, which begins with its CARRIED ones. Instructions after a loop may use what is
 before it and its carried values, which are final then; nothing else of it. Loops do not nest.
@@ -43,11 +45,12 @@ _KIND = {
     Op.ADD: "add", Op.SUB: "add", Op.NEG: "add", Op.MUL: "mul", Op.DIV: "div", Op.SQRT: "sqrt",
     Op.SIN: "trig", Op.COS: "trig", Op.ATAN2: "trig", Op.EXP: "exp", Op.LOG: "exp", Op.TANH: "exp",
     Op.ABS: "compare", Op.MIN: "compare", Op.MAX: "compare", Op.COPYSIGN: "compare",
-    Op.LESS: "compare", Op.SELECT: "compare",
+    Op.LESS: "compare", Op.SELECT: "compare", Op.PICK: "pick",
 }  # fmt: skip
 IDLE = (Op.CONST, Op.INPUT, Op.CARRIED)  # they compute nothing
 ARITY = np.zeros(len(Op), dtype=np.int8)
 ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS, Op.CARRIED, Op.EXP, Op.LOG, Op.TANH]] = 1
+ARITY[Op.PICK] = 1  # and its list
 ARITY[[Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.ATAN2]] = 2
 ARITY[[Op.SELECT, Op.FMA, Op.FNMA, Op.FMS]] = 3
 # Whether the first two operands may change places: only the payload of a result that is not a number may then differ.
@@ -60,7 +63,8 @@ class OpCount:
     """Exact operation counts of a traced algorithm, after common-subexpression elimination.
 
     `by_kind` has add (with subtractions and negations), mul, div, sqrt, trig (a sine or a cosine is one) and, where
-    they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one) and compare (of what branches).
+    they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one), compare (of what branches) and pick
+    (taking one of a list, however long it is).
     A fused multiply-add counts as its two operations. How often an iteration runs depends on the state, so its step is
     counted once, and `per_iteration` says how much of the total that is. What only some states need (a method that
     takes over where another fails) is not part of the total: `fallback` says how much it is.
@@ -135,14 +139,28 @@ class Tape:
     results: tuple[np.ndarray, ...]  # per output: (size,) int32 instruction numbers
     loops: tuple[Loop, ...] = ()  # in order; they do not overlap
     guards: tuple[Guard, ...] = ()  # likewise; each begins and ends between segments
+    lists: tuple[np.ndarray, ...] = ()  # to pick from: int32 instruction numbers
 
     def __len__(self) -> int:
         return len(self.op)
 
     def operands(self, instructions: list[int]) -> list[list[int]]:
-        """The values that each of these instructions uses."""
-        counts = ARITY[self.op[instructions]].tolist()
-        return [row[:count] for row, count in zip(self.arg[instructions].tolist(), counts, strict=True)]
+        """The values that each of these instructions uses; of a PICK, its index comes first."""
+        codes, rows = self.op[instructions], self.arg[instructions].tolist()
+        found = [row[:count] for row, count in zip(rows, ARITY[codes].tolist(), strict=True)]
+        for i in np.flatnonzero(codes == Op.PICK).tolist():
+            found[i] += self.lists[rows[i][1]].tolist()
+        return found
+
+    @cached_property
+    def uses(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every use of a value by an instruction: the values, and the instructions."""
+        counts, picks = ARITY[self.op], np.flatnonzero(self.op == Op.PICK)
+        members = [self.lists[number] for number in self.arg[picks, 1].tolist()]
+        used = np.concatenate([self.arg[counts[:, None] > np.arange(3)], *members])
+        lengths = np.array([len(x) for x in members], dtype=int)
+        user = [np.repeat(np.arange(len(self)), counts), np.repeat(picks, lengths)]
+        return used, np.concatenate(user)
 
     @property
     def segments(self) -> Iterator[tuple[int, int, Loop | None]]:
@@ -174,6 +192,8 @@ class Tape:
             h.update(np.ascontiguousarray(a).tobytes())
         if self.loops or self.guards:
             h.update(repr((self.loops, self.guards)).encode())
+        if self.lists:
+            h.update(repr([members.tolist() for members in self.lists]).encode())
         return h.hexdigest()
 
     def to_bytes(self) -> bytes:
@@ -186,12 +206,14 @@ class Tape:
             "stages": stages,
             "loops": [astuple(loop) for loop in self.loops],
             "guards": [astuple(guard) for guard in self.guards],
+            "lists": [len(members) for members in self.lists],
         }
         file = io.BytesIO()
         np.savez(
             file, head=np.frombuffer(json.dumps(head).encode(), np.uint8), op=self.op, arg=self.arg,
             stage=np.array([number[stage] for stage in self.stage], np.uint8), constants=self.constants,
             results=np.concatenate([np.zeros(0, np.int32), *self.results]),
+            members=np.concatenate([np.zeros(0, np.int32), *self.lists]),
         )  # fmt: skip
         return file.getvalue()
 
@@ -206,9 +228,11 @@ class Tape:
             )
             stages, numbers = head["stages"], file["stage"].tolist()
             op, arg, results = file["op"], file["arg"], file["results"].astype(np.int32)
-            constants = file["constants"]
+            constants, members = file["constants"], file["members"].astype(np.int32)
         ends = np.cumsum([0, *(port.size for port in outputs)])
+        list_ends = np.cumsum([0, *head["lists"]])
         sizes_agree = op.shape == (len(numbers),) and arg.shape == (len(op), 3) and results.shape == (ends[-1],)
+        sizes_agree &= members.shape == (list_ends[-1],) and all(length > 0 for length in head["lists"])
         if not sizes_agree or any(extent < 0 for port in (*inputs, *outputs) for extent in port.shape):
             raise ValueError("a tape whose parts do not fit together")
         return Tape(
@@ -216,6 +240,7 @@ class Tape:
             inputs=inputs, outputs=outputs, results=tuple(results[a:b] for a, b in itertools.pairwise(ends)),
             loops=tuple(Loop(start, stop, tuple(updated), *rest) for start, stop, updated, *rest in head["loops"]),
             guards=tuple(Guard(*numbers) for numbers in head["guards"]),
+            lists=tuple(members[a:b] for a, b in itertools.pairwise(list_ends)),
         )  # fmt: skip
 
     @cached_property
@@ -273,11 +298,12 @@ def tape_of(
     for column in range(3):
         is_value = ARITY[op] > column
         arg[is_value, column] = new_number[arg[is_value, column]]
+    picked, arg[op == Op.PICK, 1] = np.unique(arg[op == Op.PICK, 1], return_inverse=True)
+    lists = tuple(new_number[list(graph.lists[number])] for number in picked.tolist())
     results = tuple(new_number[r] for r in roots)
     loops = _loops(graph, op, segment, new_number)
     guards = _guards(graph, segment, new_number)
-    _check_scopes(op, arg, segment, results, loops)
-    return Tape(
+    tape = Tape(
         op=op,
         arg=arg,
         stage=tuple(graph.stage[k] for k in kept),
@@ -287,7 +313,10 @@ def tape_of(
         results=results,
         loops=loops,
         guards=guards,
+        lists=lists,
     )
+    _check_scopes(tape, segment)
+    return tape
 
 
 _LEAK = "a value computed inside the step of an iteration is used outside of it: return it as part of the state instead"
@@ -302,6 +331,8 @@ def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) ->
     guard_of = {x: guard.condition for guard in graph.guards for x in range(guard.first, guard.last + 1)}
     segment = graph.segment
     args = [row[:count] for row, count in zip(arg.tolist(), ARITY[op].tolist(), strict=True)]
+    for k in np.flatnonzero(op == Op.PICK).tolist():
+        args[k] = [*args[k], *graph.lists[graph.b[k]]]
     is_carried = (op == Op.CARRIED).tolist()
     flags = [False] * len(op)
     waiting = roots.tolist()
@@ -342,17 +373,14 @@ def _guards(graph: Graph, segment: np.ndarray, number: np.ndarray) -> tuple[Guar
     return tuple(guards)
 
 
-def _check_scopes(
-    op: np.ndarray, arg: np.ndarray, segment: np.ndarray, results: tuple[np.ndarray, ...], loops: tuple[Loop, ...]
-) -> None:
+def _check_scopes(tape: Tape, segment: np.ndarray) -> None:
     """Nothing inside a loop may be used outside of it, but for its carried values."""
-    inner = (segment % 2 == 1) & (op != Op.CARRIED)
+    inner = (segment % 2 == 1) & (tape.op != Op.CARRIED)
     if not inner.any():
         return
-    used: list[tuple[np.ndarray, np.ndarray | int]] = [(result, -1) for result in results]  # values, and where
-    used += [(np.array([*loop.updated, loop.condition]), int(segment[loop.start])) for loop in loops]
-    for column in range(3):
-        users = np.flatnonzero(ARITY[op] > column)
-        used.append((arg[users, column], segment[users]))
+    used: list[tuple[np.ndarray, np.ndarray | int]] = [(result, -1) for result in tape.results]  # values, and where
+    used += [(np.array([*loop.updated, loop.condition]), int(segment[loop.start])) for loop in tape.loops]
+    values, users = tape.uses
+    used.append((values, segment[users]))
     if any((inner[values] & (segment[values] != place)).any() for values, place in used):
         raise UnsupportedError(_LEAK)
