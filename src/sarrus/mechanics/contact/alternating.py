@@ -20,7 +20,7 @@ from sarrus.spatial.iteration import iterate
 from sarrus.spatial.linear_algebra import ldl, ldl_solve
 from sarrus.spatial.norms import root
 
-_MAX_STEPS = 500
+_MAX_STEPS = 1000
 _PENALTY = 0.1
 _RELAXED = 1.6
 _PERIOD = 10.0  # steps with one penalty

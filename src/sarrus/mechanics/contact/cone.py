@@ -14,8 +14,7 @@ from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root
-
-_TINY = 1e-150  # beside lengths, so that nothing is divided by zero; its square is a number yet
+from sarrus.spatial.precision import epsilon
 
 
 class Projection(NamedTuple):
@@ -26,6 +25,11 @@ class Projection(NamedTuple):
     ratio: Scalar  # mu alpha / |u_T|: how much the tangent part shrinks; 1 inside, 0 in the polar cone
     slope: Scalar  # 1 / (1 + mu^2) on the surface of the cone, else 0
     inside: Scalar  # 1 inside, else 0
+
+
+def tiny() -> float:
+    """Beside lengths, so that nothing is divided by zero."""
+    return epsilon() ** 5
 
 
 def length(x: Scalar, y: Scalar) -> Scalar:
@@ -63,7 +67,7 @@ def projection(u: Array, mu: Scalar) -> Projection:
     """The point of K that is nearest to u, with all that its derivative needs."""
     x, y, n = u
     t = length(x, y)
-    over = 1.0 / (t + _TINY)
+    over = 1.0 / (t + tiny())
     slope = 1.0 / (1.0 + mu * mu)
     alpha = (n + mu * t) * slope
     # With mu = 0 nothing is inside: no tangent part is left.
@@ -94,18 +98,19 @@ def shifted(p: Scaled, c: Array) -> Array:
     return out
 
 
-def residual(p: Scaled, x: Array, c: Array, scale: Array | None = None) -> Scalar:
+def residual(p: Scaled, x: Array, c: Array, strict: float = 1.0) -> Scalar:
     """How far impulses x and velocities c are from a solution, in m/s: the worst row or contact.
 
     Of a contact: how far x is outside K, how far c + Gamma(c) is outside K*, and
     |x . (c + Gamma(c))| / max(|x|, |c + Gamma(c)|). Impulses count as the velocities that they give their own row.
+
+    strict  by how much being outside counts more: who then projects x changes all velocities by some of that
     """
-    scale = p.w if scale is None else scale
     worst: Scalar = 0.0
     for i in range(p.nb):
-        worst = larger(worst, scale[i] * abs(x[i] - clipped(x[i] - c[i], p.bounds[i])))
+        worst = larger(worst, p.w[i] * abs(x[i] - clipped(x[i] - c[i], p.bounds[i])))
     for i in range(p.nb, p.first):
-        worst = larger(worst, scale[i] * abs(choose(x[i], c[i], x[i], c[i])))
+        worst = larger(worst, p.w[i] * abs(choose(x[i], c[i], x[i], c[i])))
     for rows, mu in zip(p.contacts, p.friction, strict=True):
         a, b = x[rows], c[rows]
         pushed, sliding = length(a[0], a[1]), length(b[0], b[1])
@@ -114,6 +119,6 @@ def residual(p: Scaled, x: Array, c: Array, scale: Array | None = None) -> Scala
         entering = mu * sliding - normal if p.convex else -b[2]
         work = abs(a[0] * b[0] + a[1] * b[1] + a[2] * normal)
         squares = larger(pushed * pushed + a[2] * a[2], sliding * sliding + normal * normal)
-        not_complementary = work / (root(squares) + _TINY)
-        worst = larger(worst, scale[rows.start] * larger(larger(outside, entering), not_complementary))
+        not_complementary = work / (root(squares) + tiny())
+        worst = larger(worst, p.w[rows.start] * larger(larger(strict * outside, entering), not_complementary))
     return worst

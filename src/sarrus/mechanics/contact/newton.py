@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.cone import clipped, either, larger, length, projected, projection, shifted
+from sarrus.mechanics.contact.cone import clipped, either, larger, length, projected, projection, shifted, tiny
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -28,7 +28,6 @@ _LEAST_EPS, _MOST_EPS = 1e-10, 1e-2
 _SHRINK, _GROW = 0.1, 100.0
 _LENGTHS = (1.0, 0.3, 0.1, 0.03)  # of steps: the first with which |F|^2 falls
 _DECREASE = 0.1  # of |F|^2, at least this much of the step length
-_TINY = 1e-150
 
 
 class Iterate(NamedTuple):
@@ -97,7 +96,7 @@ def _linearized_contact(x: Array, c: Array, mu: Scalar, r: Scalar, convex: bool)
     D[2, 2] = P.slope + P.inside
     if convex:
         return x - P.nearest, D, D
-    over = mu / (sliding + _TINY)
+    over = mu / (sliding + tiny())
     DT = np.array(D)
     DT[:, 0] = D[:, 0] + D[:, 2] * (c[0] * over)
     DT[:, 1] = D[:, 1] + D[:, 2] * (c[1] * over)

@@ -19,8 +19,9 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root
 
-STEPS = 5  # of Newton's method for a
+STEPS = 3  # of Newton's method for a
 _ROUGH = 1e-9  # a coefficient of friction that is none: with 0, a would be infinite
+_BELOW = 1.0 - 1e-6
 _TINY = 1e-30  # beside numbers whose size is about 1
 
 
@@ -51,7 +52,9 @@ def solve_one(A: Array, b: Array, mu: Scalar, steps: int = STEPS) -> Array:
         rate = (n1 + 2.0 * a * n2) - N * ((pq + a * qq) / square)
         following = a + (size - N) / choose(0.0, rate, rate, 1.0)
         middle = choose(0.0, low, root(low * high), 0.1 * high)
-        inside = choose(0.0, rate, choose(low, following, choose(following, high, 1.0, 0.0), 0.0), 0.0)
+        # Once a is found, it is an end of the bracket, and rounding may take it a little beyond.
+        inside = choose(_BELOW * low, following, choose(_BELOW * following, high, 1.0, 0.0), 0.0)
+        inside = choose(0.0, rate, inside, 0.0)
         a = choose(0.5, inside, following, middle)
     stick = choose(n0 * n0, pp, 0.0, choose(0.0, n0, 1.0, 0.0))
     a = choose(0.5, stick, 0.0, a)

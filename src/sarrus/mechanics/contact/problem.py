@@ -56,7 +56,7 @@ class ContactSolution(NamedTuple):
 
     impulses: Array  # (m,)
     velocities: Array  # (m,) G x + g
-    residual: Scalar  # m/s (rad/s): how far cones, velocities and complementarity are from met; see `residual.py`
+    residual: Scalar  # m/s (rad/s): how far cones, velocities and complementarity are from met; see `cone.py`
     iterations: Scalar  # Newton steps
     status: Scalar
 

@@ -1,9 +1,11 @@
 """Solving the contact problem: sweeps find out what sticks, slips and opens, Newton's method does the rest.
 
-the last step's impulses, if they are a solution already; else
-block Gauss-Seidel sweeps, each followed by a look at the residual (`sweep.py`)
-Newton's method, in rounds that differ in r (`newton.py`)
-for the few states that are not done then: alternating directions (`alternating.py`)
+1. The impulses of the last time step, where they are a solution already.
+2. Block Gauss-Seidel sweeps, each followed by a look at the residual (`sweep.py`).
+3. Newton's method, in rounds that differ in r (`newton.py`).
+4. For the few states that are not done then: alternating directions (`alternating.py`).
+
+Each is a loop that a state enters only where it needs it.
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.iteration import iterate
 from sarrus.spatial.norms import if_finite
+from sarrus.spatial.precision import within
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
 _ROUNDS = (3.0, 30.0, 1.0, 0.1)  # r of the natural map: where one cycles, another may not
 _RELATIVE = 1e-10  # of the largest velocity: what rounding leaves
-_SAFE = 0.1  # Newton's iterates are a little outside the cones; the projection onto them costs some accuracy
+_STRICT = 10.0  # about Newton's iterates outside the cones: they will be projected onto them
+_MARGIN = 0.5  # of what is accepted at last, for what that projection and rounding do
 
 
 def solve(
@@ -45,7 +49,7 @@ def solve(
     """
     with stage("scaling"):
         p = scaled(problem, convex)
-        accepted = tolerance + _RELATIVE * largest(problem.g)
+        accepted = within(tolerance, 1e1) + within(_RELATIVE, 1e2) * largest(problem.g)
     with stage("start"):
         x = np.zeros(len(p.g)) if start is None else projected(p, p.w * start)
         c = p.g if start is None else p.G @ x + p.g
@@ -62,7 +66,7 @@ def solve(
         for k, following in enumerate(_ROUNDS[1:], 1):
             r = choose(k * max_newton - 0.5, count, following, r)
         x, c, plain, eps = newton_step(p, Iterate(x, c, plain, eps), r)
-        todo = choose(_SAFE * accepted, residual(p, x, c), 1.0, 0.0)
+        todo = choose(_MARGIN * accepted, residual(p, x, c, _STRICT), 1.0, 0.0)
         return (x, c, vector(todo, plain, eps, count + 1.0)), todo
 
     with stage("sweeps"):
@@ -71,7 +75,7 @@ def solve(
         begin = (x, c, vector(todo, 0.0, FIRST_EPS, 0.0))
         (x, c, (todo, *_)), count = iterate(newton, begin, len(_ROUNDS) * max_newton, todo)
     with stage("fallback"):
-        x = alternate(p, x, c, 0.5 * accepted, todo)
+        x = alternate(p, x, c, _MARGIN * accepted, todo)
     with stage("result"):
         return _solution(problem, p, x, count, accepted)
 
