@@ -72,6 +72,15 @@ class ContactSettings:
     limit_slots: int = 4
     tolerance: float = 1e-6  # m/s
     convex: bool = False
+    friction: tuple[float, ...] = ()  # of joints, dry; one per velocity, or none
+
+    @property
+    def cold(self) -> tuple[float, ...]:
+        """What the first step begins with, and every other with what the step before left: numbers of the contacts in
+        the slots, their impulses, and of joints with dry friction whether it has just turned them back.
+        """
+        slots = self.contacts.slots
+        return (-1.0,) * slots + (0.0,) * (3 * slots + np.count_nonzero(self.friction))
 
 
 def contact_settings(model: Model, options: ContactOptions) -> ContactSettings | None:
