@@ -169,7 +169,9 @@ class _Problem(NamedTuple):
             openings += [0.0, 0.0, self._normal_velocity(contact, J_contacts[3 * k + 2])]
         g = J @ self.v_free + vector(*openings)
         active = vector(*(x.active for x in (*limits, *contacts)))
-        problem = ContactProblem(response.G, g, np.zeros(0), vector(*(c.friction for c in contacts)), active, None)
+        frictions = vector(*(c.friction for c in contacts))
+        softness = self._softness(len(limits), len(contacts))
+        problem = ContactProblem(response.G, g, np.zeros(0), frictions, active, softness)
         start = np.concatenate([np.zeros(len(limits)), start])
         found = solve(problem, start, tolerance=settings.tolerance, convex=settings.convex)
         v = self.v_free + response.velocity(found.impulses)
@@ -196,14 +198,29 @@ class _Problem(NamedTuple):
         return choose(gap, 0.0, push, rate * gap)
 
     def _normal_velocity(self, contact: Contact, row: Array) -> Scalar:
-        """The same of a contact, where it does not bounce; there, e times the velocity before the step."""
+        """The same of a contact, where it does not bounce; there, e times the velocity before the step.
+
+        One that gives way is a spring and a damper at the end of the step, k (gap + dt v) + d v = -force, which is a
+        velocity of dt k / (dt k + d) gap / dt, and a softness.
+        """
         opening, e = self._opening(contact.gap), self.settings.restitution
+        if self.settings.softness is not None:
+            k, d = self.settings.softness
+            opening = choose(contact.gap, 0.0, (k / (self.dt * k + d)) * contact.gap, opening)
         if e == 0.0:
             return opening
         speed = row @ self.v
         hits = choose(contact.gap + self.dt * speed, 0.0, 1.0, 0.0)
         bounces = choose(speed, -BOUNCE_SPEED, hits, 0.0)
         return choose(0.5, bounces, e * speed, opening)
+
+    def _softness(self, limits: int, contacts: int) -> Array | None:
+        """Velocity per impulse by which rows give way: the normals of contacts."""
+        if self.settings.softness is None:
+            return None
+        k, d = self.settings.softness
+        normal = 1.0 / (self.dt * (self.dt * k + d))
+        return vector(*[0.0] * limits, *[0.0, 0.0, normal] * contacts)
 
 
 def _padded(values: Sequence[Scalar], count: int, rest: float) -> Array:

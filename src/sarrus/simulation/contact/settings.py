@@ -39,6 +39,8 @@ class ContactOptions:
                     always do
     pairs           names of geometries, two each, that may touch, and no others; None: what the model says
     slots           how many contacts there may be at a time; None: what seems enough. The nearest ones count
+    stiffness       N/m of a contact that gives way; None: it does not
+    damping         N s/m of one that gives way
     joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
     tolerance       m/s to which the contact problem is solved
     convex          the convex relaxation instead of Coulomb's law: what slides lifts off a little
@@ -48,6 +50,8 @@ class ContactOptions:
     self_collision: bool = False
     pairs: tuple[tuple[str, str], ...] | None = None
     slots: int | None = None
+    stiffness: float | None = None
+    damping: float = 0.0
     joint_limits: bool = True
     tolerance: float = 1e-6
     convex: bool = False
@@ -57,6 +61,11 @@ class ContactOptions:
         if self.restitution > 1.0:
             raise StateError(f"restitution is {self.restitution:g}: expected a number from 0 to 1")
         positive_number("tolerance", self.tolerance)
+        positive_number("damping", self.damping, least=0.0)
+        if self.stiffness is not None:
+            positive_number("stiffness", self.stiffness)
+        elif self.damping > 0.0:
+            raise StateError(f"damping is {self.damping:g} of a contact that does not give way: give a stiffness, too")
         if self.slots is not None:
             whole_number("slots", self.slots, least=1)
 
@@ -73,6 +82,7 @@ class ContactSettings:
     tolerance: float = 1e-6  # m/s
     convex: bool = False
     friction: tuple[float, ...] = ()  # of joints, dry; one per velocity, or none
+    softness: tuple[float, float] | None = None  # stiffness and damping of contacts
 
     @property
     def cold(self) -> tuple[float, ...]:
@@ -96,6 +106,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
     return ContactSettings(
         contacts, float(options.restitution), options.joint_limits, _usual_limits(model),
         tolerance=float(options.tolerance), convex=bool(options.convex),
+        softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
     )  # fmt: skip
 
 
