@@ -108,14 +108,17 @@ def _source(tape: Tape, name: str, real: str) -> str:
         mine = range(calls_of[-1][0].stop if calls_of else 0, len(chunks))
         calls_of.append((mine, loop, tape.guard_at(start, stop)))
     chunk_of = {k: number for number, steps in enumerate(chunks) for k in steps}
-    chunk_of.update({k: -2 for loop in tape.loops for k in loop.carried})  # no function makes them
+    by_loops = [k for k, op in enumerate(ops) if op in (Op.CARRIED, Op.ENTRY, Op.COLLECTED)]
+    chunk_of.update(dict.fromkeys(by_loops, -2))  # no function makes them
     slot: dict[int, int] = {}  # values that another function needs, to their place in the work array
+    kept = _kept(tape, slot)
     for k, used in enumerate(tape.operands(list(range(len(ops))))):
         for x in used:
             if x in chunk_of and chunk_of[x] != chunk_of[k]:
                 slot.setdefault(x, len(slot))
     ends = [k for result in tape.results for k in result.tolist()]
     for loop in tape.loops:
+        ends += [k for k in range(loop.start, loop.stop) if ops[k] == Op.ENTRY]
         ends += [*loop.carried, *loop.updated, loop.condition, *([] if loop.entry < 0 else [loop.entry])]
     ends += [guard.condition for guard in tape.guards]
     for x in ends:
@@ -145,7 +148,7 @@ def _source(tape: Tape, name: str, real: str) -> str:
                 number = args[k][1]
                 members = [operand(x, chunk) for x in tape.lists[number].tolist()]
                 if number not in listed:
-                    lines.append(f"    const {real} list{number}[] = {{{', '.join(members)}}};")
+                    lines.append(_array(real, number, members))
                     listed.add(number)
                 b = f"list{number}"
                 c = str(len(members) - 1)
@@ -158,7 +161,15 @@ def _source(tape: Tape, name: str, real: str) -> str:
     for called, loop, (first, last) in calls_of:
         calls += [] if first is None else [f"    if ({operand(first.condition, -1)} > 0) {{"]
         lines = [f"    {name}_{chunk}({passed});" for chunk in called]
-        calls += lines if loop is None else _repeated(loop, lines, real, lambda x: operand(x, -1), args)
+        if loop is not None:
+            entries = [k for k in range(loop.start, loop.stop) if ops[k] == Op.ENTRY]
+            lines = [f"    {operand(k, -1)} = list{args[k][1]}[iteration];" for k in entries] + lines
+            lines += [f"    w[{kept[k]} + iteration] = {operand(k, -1)};" for k in kept if loop.start <= k < loop.stop]
+            lines = _repeated(loop, lines, real, lambda x: operand(x, -1), args)
+            lists = {args[k][1]: tape.lists[args[k][1]].tolist() for k in entries}
+            arrays = [_array(real, number, [operand(x, -1) for x in members]) for number, members in lists.items()]
+            lines = ["    {", *arrays, *lines, "    }"] if arrays else lines
+        calls += lines
         calls += [] if last is None else ["    }"]
     stores = []
     for port, result in zip(tape.outputs, tape.results, strict=True):
@@ -172,6 +183,26 @@ def _source(tape: Tape, name: str, real: str) -> str:
         + "\n".join(functions)
         + f"\n{_signature(tape, name, real)}\n{{\n{body}\n}}\n"
     )
+
+
+def _kept(tape: Tape, slot: dict[int, int]) -> dict[int, int]:
+    """Per value of a loop that is collected: where in the work array its first application goes; `slot` learns all.
+
+    Every application has its place, one after the other; those that nobody needs are there under negative numbers.
+    """
+    collected = np.flatnonzero(tape.op == Op.COLLECTED)
+    kept: dict[int, int] = {}
+    top = 0
+    for k in np.unique(tape.arg[collected, 0]).tolist():
+        (loop,) = [loop for loop in tape.loops if loop.start <= k < loop.stop]
+        kept[k], top = top, top + loop.limit
+    slot.update({m: kept[k] + r for m, (k, r, _) in zip(collected.tolist(), tape.arg[collected].tolist(), strict=True)})
+    slot.update({-1 - place: place for place in set(range(top)).difference(slot.values())})
+    return kept
+
+
+def _array(real: str, number: int, members: list[str]) -> str:
+    return f"    const {real} list{number}[] = {{{', '.join(members)}}};"
 
 
 def _repeated(
