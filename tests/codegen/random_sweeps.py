@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
+from sarrus.codegen.tape import graph as graph_module
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -19,8 +21,18 @@ from sarrus.spatial.replacement import replace_where
 from tests.codegen.random_picks import INDICES, VALUES, Mixer
 
 
-def random_sweeps(seed: int, apply: Callable[..., tuple[Array, Array]] = sweep) -> Tape:
-    """Sweeps of sweeps' results. `apply=written_out`: the same without any repetition."""
+def random_sweeps(seed: int, apply: Callable[..., tuple[Array, Array]] = sweep, together: int = 0) -> Tape:
+    """Sweeps of sweeps' results.
+
+    apply     `written_out`: the same without any repetition
+    together  instructions that are written out, instead of so many that nothing here would be repeated
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph_module, "TOGETHER", together)
+        return _random_sweeps(seed, apply)
+
+
+def _random_sweeps(seed: int, apply: Callable[..., tuple[Array, Array]]) -> Tape:
     graph = Graph()
     mixer = Mixer(graph, seed)
     values, indices = list(graph.inputs(0, VALUES)), list(graph.inputs(1, INDICES))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.tape import graph as graph_module
 from sarrus.codegen.tape.casadi_export import casadi_function
 from sarrus.codegen.tape.graph import Graph, Op
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
@@ -24,6 +25,12 @@ from tests.codegen.test_picks import BACKENDS, compiled_c, interpreted, native, 
 
 SEEDS = range(8)
 tape_of_seed = cache(random_sweeps)
+
+
+@pytest.fixture
+def recorded_once(monkeypatch) -> None:
+    """However short text is, it is not written out."""
+    monkeypatch.setattr(graph_module, "TOGETHER", 0)
 
 
 def horner(state, values):
@@ -54,8 +61,12 @@ def test_floats():
         repeat(lambda x: x, np.zeros((0, 2)))
 
 
-def test_polynomials():
+@pytest.mark.parametrize("together", [0, 9, 15, 1000])
+def test_polynomials(together, monkeypatch):
+    monkeypatch.setattr(graph_module, "TOGETHER", together)
     tape = polynomial_tape(9)
+    assert len(tape.loops) == (together < 1000)
+    assert tape.op_count.total == (20 if tape.loops else 18)  # written out, 0 x + c is known to be c
     rng = np.random.default_rng(0)
     x, c = rng.normal(size=(7, 1)), rng.normal(size=(7, 10))
     expected = np.array([np.polyval(row, x0) for row, (x0,) in zip(c, x, strict=True)])
@@ -67,6 +78,7 @@ def test_polynomials():
 # --- what is recorded -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("recorded_once")
 def test_text_is_recorded_once_and_counted_as_often_as_it_is_done():
     for degree in (3, 50):
         tape = polynomial_tape(degree)
@@ -80,6 +92,7 @@ def test_text_is_recorded_once_and_counted_as_often_as_it_is_done():
     assert (once.op_count.total, once.op_count.by_kind["trig"]) == (10, 5)
 
 
+@pytest.mark.usefixtures("recorded_once")
 def test_what_is_the_same_in_all_sets_folds_and_moves_out():
     graph = Graph()
     a = graph.inputs(0, 4)
@@ -95,6 +108,7 @@ def test_what_is_the_same_in_all_sets_folds_and_moves_out():
     assert list(tape.op).count(Op.MUL) == 1
 
 
+@pytest.mark.usefixtures("recorded_once")
 def test_numbers_of_the_state_that_stay_are_not_carried():
     graph = Graph()
     a = graph.inputs(0, 4)
@@ -105,6 +119,7 @@ def test_numbers_of_the_state_that_stay_are_not_carried():
     assert len(tape.loops[0].updated) == 1
 
 
+@pytest.mark.usefixtures("recorded_once")
 def test_what_nobody_needs_is_gone():
     graph = Graph()
     a = graph.inputs(0, 4)
@@ -115,6 +130,21 @@ def test_what_nobody_needs_is_gone():
     assert tape_of(graph, (Port("a", (4,)),), {"y": a * 2.0}).loops == ()
 
 
+def test_short_text_is_written_out_some_times():
+    """As often as makes it worth a loop, and what is left after that."""
+    graph = Graph()
+    size, count = 7, 200
+    a = graph.inputs(0, count)
+    results = repeat(lambda x: vector(x[0] * x[0] + 1.0), a[:, None])
+    tape = tape_of(graph, (Port("a", (count,)),), {"y": results})
+    (loop,) = tape.loops
+    assert 1 < loop.limit < count
+    assert loop.stop - loop.start < graph_module.TOGETHER
+    assert tape.op_count.total == 2 * count
+    x = np.random.default_rng(0).normal(size=(size, count))
+    np.testing.assert_allclose(native(tape, [x])[0], x * x + 1.0, rtol=1e-15)
+
+
 def test_one_set_is_no_repetition():
     graph = Graph()
     a = graph.inputs(0, 1)
@@ -122,6 +152,7 @@ def test_one_set_is_no_repetition():
     assert graph.loops == []
 
 
+@pytest.mark.usefixtures("recorded_once")
 def test_inside_of_a_loop_it_is_written_out():
     graph = Graph()
     a = graph.inputs(0, 3)
@@ -137,6 +168,7 @@ def test_inside_of_a_loop_it_is_written_out():
     assert nested.shape == (3, 2)
 
 
+@pytest.mark.usefixtures("recorded_once")
 def test_what_cannot_be_recorded_is_said():
     graph = Graph()
     a = graph.inputs(0, 3)
@@ -174,11 +206,12 @@ def test_random_tapes_have_repetitions_everywhere():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("together", [0, 40])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_tapes(seed, dtype, backend, monkeypatch):
+def test_random_tapes(seed, together, dtype, backend, monkeypatch):
     from sarrus.codegen.emit import compile as pipeline
 
-    tape, inputs = tape_of_seed(seed), picking_states(21, dtype, seed)
+    tape, inputs = tape_of_seed(seed, together=together), picking_states(21, dtype, seed)
     expected = interpreted(random_sweeps(seed, written_out), inputs)
     assert same_bits(interpreted(tape, inputs), expected)
     for lanes in (1, 2, 4, "auto"):

@@ -3,13 +3,14 @@
 A `for` loop in an algorithm is written out by tracing: columns of right-hand sides or links of a chain become as much
 code as there are of them. `repeat` and `sweep` are such loops on floats. Symbols record their text once, on
 placeholders, and native code repeats it: each time, values come from where those of this set are (a table says where),
-and results go to places of their own. So there is one copy of the code, compiled in no more time than one repetition,
-and it stays in the nearest caches; what it costs is a copy of each value on its way in and out.
+and results go to places of their own. So there is one copy of the code, compiled in the time of one repetition; what it
+costs is a copy of each value on its way in and out. Text that is short against that is written out a few times.
 
-The numbers are those of the loop written out, where no number of a set is known while tracing: what is the same in
-every set (a structural zero, say) is folded, but what differs is not, even if it is zero in one of them. Operations are
-counted as often as they are done. Text that is itself inside of a loop (`iterate`, or another repetition) is written
-out, so a repetition pays where it is outermost; there can be no `iterate` inside it.
+What is the same in every set (a structural zero, say) is folded; what differs is not, even if it is zero in one of
+them, and neither is what a state begins with, if it changes. So there may be more operations than in a loop written
+out, and they are counted as often as they are done; the numbers are the same but for what fusing multiply-adds across
+repetitions would round. Text that is itself inside of a loop (`iterate`, or another repetition) is written out; there
+can be no `iterate` inside it.
 """
 
 from __future__ import annotations

@@ -97,6 +97,7 @@ _FOLD = {
 }
 
 
+TOGETHER = 400  # instructions that are written out before a repetition becomes a loop
 _ATTEMPTS = 4  # at guessing which numbers of a loop's state stay what they are, before all are carried
 
 
@@ -361,10 +362,36 @@ class Graph:
         return final, once.count if type(once.condition) is Symbol or not always else float(limit)
 
     def sweep(self, text: Sweep, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `repetition.sweep`. As in `iterate`, only what changes of the state is carried."""
-        count = len(sets)
+        """See `repetition.sweep`. Short text is written out some times, as one longer one, because each turn costs."""
+        count, columns = sets.shape
         if self._inside >= 0 or count < 2:
             return written_out(text, state, sets)
+        before = len(self.op)
+        swept = self._swept(text, state, sets)
+        inside = self.segment[self.loops[-1].carried[0]]
+        size = sum(where == inside for where in self.segment[before:])
+        together = TOGETHER // size
+        if together < 2:
+            return swept
+        self.loops.pop()
+        turns = count // together
+        if turns < 2:
+            return written_out(text, state, sets)
+
+        def several(state: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            state, results = written_out(text, state, values.reshape(together, columns))
+            return state, results.reshape(-1)
+
+        state, results = self._swept(several, state, sets[: turns * together].reshape(turns, -1))
+        results = results.reshape(turns * together, -1)
+        if turns * together < count:
+            state, rest = written_out(text, state, sets[turns * together :])
+            results = np.concatenate([results, rest])
+        return state, results
+
+    def _swept(self, text: Sweep, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The text as the step of a loop. As in `iterate`, only what changes of the state is carried."""
+        count = len(sets)
         start = [self._plain(x) for x in _elements([state])]
         columns = [[self._plain(x) for x in column] for column in np.asarray(sets, dtype=object).T]
         results: list[Symbol | float] = []
