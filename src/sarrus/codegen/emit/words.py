@@ -140,19 +140,20 @@ def _picks(plan: Plan, step: Picks) -> list[int]:
     return words + members
 
 
-MOVES_BEGIN = 4  # words of `Fetch` and `Keep` before the first pair
+MOVES_BEGIN = 5  # words of `Fetch` and `Keep` before the first value
 
 
 def _moves(kind: Kind, counter: int, moves: list[tuple[int, list[int]]]) -> list[int]:
-    """Kind, words to the next step, the slot of the loop's counter, the number of pairs; then the pairs, then lists.
+    """Kind, words to the next step, the slot of the loop's counter, two numbers of values; then these, then rows.
 
-    A pair is a value and the word where a list begins: entry number r of that is where it comes from, or goes to, in
-    application number r.
+    Row number r says, value by value, where they come from or go to in application number r. The first number is of
+    values that are never constants; those that are come after them.
     """
-    top = MOVES_BEGIN + 2 * len(moves)
-    begins = [0, *accumulate(len(others) for _, others in moves)]
-    pairs = [(value, top + begin) for (value, _), begin in zip(moves, begins, strict=False)]
-    return [kind, top + begins[-1], counter, len(moves), *_flat(pairs), *_flat([others for _, others in moves])]
+    moves = sorted(moves, key=lambda move: min(move[1]) < 0)
+    plain = sum(min(others) >= 0 for _, others in moves)
+    values, others = zip(*moves, strict=True)
+    rows = _flat(list(zip(*others, strict=True)))
+    return [kind, MOVES_BEGIN + len(values) + len(rows), counter, plain, len(values) - plain, *values, *rows]
 
 
 def _kept(plan: Plan, step: Keep) -> list[tuple[int, list[int]]]:
