@@ -13,7 +13,7 @@ from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import IDLE, Loop, Tape
 
 _OF_ONE = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
-APART = (Op.SIN, Op.COS, Op.ATAN2, *_OF_ONE, Op.PICK)  # done by steps of their own, from slots to slots
+APART = frozenset((Op.SIN, Op.COS, Op.ATAN2, *_OF_ONE, Op.PICK))  # done by steps of their own, from slots to slots
 
 
 def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
@@ -25,7 +25,7 @@ def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
         steps += [] if first is None else [Enter(first)]
         steps += straight if loop is None else _repeated(tape, loop, straight)
         steps += [] if last is None else [Leave()]
-    direct = (*IDLE, *APART)
+    direct = IDLE | APART
     copies = sorted({k for result in tape.results for k in result.tolist() if tape.op[k] in direct})
     if copies:
         steps.append(Chunk([], copies))

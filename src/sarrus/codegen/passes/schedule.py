@@ -97,7 +97,7 @@ def _ordered(
                 held.discard(a)
         if uses_left[k]:
             held.add(k)
-        for user in (*users[k], *followers.get(k, ())):
+        for user in users[k] if k not in followers else users[k] + followers[k]:
             missing[user] -= 1
             if not missing[user]:
                 heapq.heappush(waiting, position[user])

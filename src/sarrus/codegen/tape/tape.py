@@ -49,7 +49,7 @@ _KIND = {
     Op.ABS: "compare", Op.MIN: "compare", Op.MAX: "compare", Op.COPYSIGN: "compare",
     Op.LESS: "compare", Op.SELECT: "compare", Op.PICK: "pick",
 }  # fmt: skip
-IDLE = (Op.CONST, Op.INPUT, Op.CARRIED, Op.ENTRY, Op.COLLECTED)  # they compute nothing
+IDLE = frozenset((Op.CONST, Op.INPUT, Op.CARRIED, Op.ENTRY, Op.COLLECTED))  # they compute nothing
 LISTED = (Op.PICK, Op.ENTRY)  # they have a list
 ARITY = np.zeros(len(Op), dtype=np.int8)
 ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS, Op.CARRIED, Op.EXP, Op.LOG, Op.TANH]] = 1
