@@ -25,6 +25,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "mechanics.clusters": {"spatial", "model", "mechanics.bodies", "mechanics.constraints"},
     "mechanics.mechanism": {"spatial", "model", "mechanics.bodies", "mechanics.constraints", "mechanics.clusters"},
     "mechanics.solvers": {"spatial", "model", "registry", "mechanics"},
+    "mechanics.contact": {"spatial", "model", "mechanics"},
     "algorithms.tree": {"spatial", "model", "registry", "mechanics"},
     "algorithms.position": {"spatial", "model", "registry", "mechanics", "algorithms.tree"},
     "algorithms.delassus": {"spatial", "model", "registry", "mechanics", "algorithms.tree"},

@@ -17,6 +17,7 @@ from rich.progress import Progress
 from benchmarks.adversary import dynamics
 from benchmarks.adversary.mechanisms import FAMILIES
 from benchmarks.adversary.reproduce import reproduce
+from benchmarks.adversary.states import CLASSES
 from benchmarks.adversary.tally import Tally
 
 
@@ -36,6 +37,7 @@ def main() -> int:
         found = dynamics.run(
             arguments.states, arguments.jobs, arguments.seed, progress, resume=arguments.resume,
             per_class=arguments.per_class, families=arguments.families or tuple(FAMILIES),
+            classes=arguments.classes or tuple(CLASSES), texts=arguments.texts,
         )  # fmt: skip
         others = [_other(name, count, arguments, progress) for name, count in _parts(arguments)]
     _print(console, found, arguments.worst)
@@ -80,6 +82,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--resume", type=Path, metavar="FILE", help="add to this file of finished units, and skip them")
     parser.add_argument("--quick", action="store_true", help="some ten thousand states, files and calls")
     parser.add_argument("--families", nargs="+", choices=tuple(FAMILIES), metavar="FAMILY", help="only these")
+    parser.add_argument("--classes", nargs="+", choices=tuple(CLASSES), metavar="CLASS", help="only these, of states")
+    parser.add_argument("--texts", type=int, default=dynamics.TEXTS, help="of these, states to run as text, too")
     parser.add_argument("--per-class", type=int, default=dynamics.PER_CLASS, help="states of each class a mechanism")
     parser.add_argument("--worst", type=int, default=40, help="how many offenders to list")
     parser.add_argument("--reproduce", nargs=3, metavar=("FAMILY", "SEED", "METHOD"), help="one mechanism and method")

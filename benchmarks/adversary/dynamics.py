@@ -11,21 +11,24 @@ from typing import Any
 
 from benchmarks.adversary import tally as counts
 from benchmarks.adversary.mechanisms import FAMILIES
+from benchmarks.adversary.states import CLASSES
 from benchmarks.adversary.tally import Tally, Unit
 from benchmarks.adversary.trial import attack
 
 PER_CLASS = 150  # states of each class for each mechanism
+TEXTS = 2
 KNOWN_ROBOTS = "robots"  # their kernels are large
 
 
 def run(
     states: int = 1_000_000, jobs: int = 2, seed: int = 0, progress: Any = None, *, resume: Path | None = None,
     per_class: int = PER_CLASS, families: Sequence[str] = tuple(FAMILIES), methods: Collection[str] | None = None,
-    texts: int = 2,
+    texts: int = TEXTS, classes: Sequence[str] = tuple(CLASSES),
 ) -> Tally:  # fmt: skip
     """Try until so many states were tried (a state by two methods counts twice).
 
     progress  a `rich.progress.Progress`, or None
+    texts     states of each class and mechanism of which the text is asked, too
     resume    a file of finished units; it is read first and added to
     """
     found = Tally(counts.read(resume) if resume else [])
@@ -33,7 +36,7 @@ def run(
     task = progress.add_task("dynamics", total=states) if progress else None
     tried = found.total["tried"]
     arguments = (
-        (family, number, per_class, texts, methods)
+        (family, number, per_class, texts, methods, classes)
         for family, number in _turns(families, seed)
         if (family, number) not in known
     )

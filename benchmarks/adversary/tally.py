@@ -11,11 +11,14 @@ from typing import Any
 
 from rich.table import Table
 
-COUNTS = ("tried", "right", "told", "needless", "stopped", "nan", "wrong", "texts", "differ")
+COUNTS = ("tried", "right", "told", "needless", "stopped", "nan", "wrong", "texts", "undecided", "differ")
 BAD = ("nan", "wrong", "differ")  # with what was raised, what must not be
 OUTCOMES = ("WRONG", "RAISED", "DIFFER", "NAN")
 OF_OUTCOME = {"WRONG": "wrong", "NAN": "nan", "DIFFER": "differ"}
-HEADS = {"needless": "told, but easy", "stopped": "max_iterations", "nan": "NaN, ok", "differ": "text != kernel"}
+HEADS = {
+    "needless": "told, but easy", "stopped": "max_iterations", "nan": "NaN, ok",
+    "undecided": "status by rounding", "differ": "text != kernel",
+}  # fmt: skip
 
 
 @dataclass

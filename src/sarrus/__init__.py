@@ -91,6 +91,8 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.planning.embedding import embed
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
+    from sarrus.simulation.contact.record import ContactRecord
+    from sarrus.simulation.contact.settings import ContactOptions
     from sarrus.simulation.controllers import controller, pd
     from sarrus.simulation.joint_forces import JointForces
     from sarrus.simulation.random_states import random_state
@@ -125,8 +127,8 @@ __all__ = [
     "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
     "interpreted", "op_count",
     # motion in time, and looking at it
-    "AssembleResult", "Diagnosis", "JointForces", "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble",
-    "controller", "diagnose", "pd", "rollout", "simulate", "view",
+    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "JointForces", "Recorder", "Simulation",
+    "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "pd", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -139,6 +141,8 @@ _LATER = {
     "planning.embedding": ("embed",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),
+    "simulation.contact.record": ("ContactRecord",),
+    "simulation.contact.settings": ("ContactOptions",),
     "simulation.controllers": ("controller", "pd"),
     "simulation.joint_forces": ("JointForces",),
     "simulation.random_states": ("random_state",),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+import sarrus
 from benchmarks.adversary import dynamics, tally
 from benchmarks.adversary.mechanisms import make
 from benchmarks.adversary.tally import Tally, Unit
-from benchmarks.adversary.trial import attack, methods, takes
+from benchmarks.adversary.trial import attack, cases_of, hangs_on_rounding, methods, takes
 
 QUICK = (  # small ones: most of the time goes into compiling
     ("contact on an axis", 6), ("contacts at origins", 12), ("sliders", 4), ("conflicting contacts", 2),
@@ -40,6 +42,27 @@ def test_methods_are_those_of_the_registry():
     assert takes(tree.model, "aba")
     assert not takes(contacts.model, "aba")
     assert takes(cluster.model, "lcaba")
+
+
+def test_a_status_that_hangs_on_rounding_is_no_difference_if_what_is_ok_is_right():
+    mechanism = make("contacts", 0)
+    assert mechanism
+    case = cases_of(mechanism, 3, ["generic"])["generic"]
+    state = case.q[1], case.v[1], case.tau[1]
+    text = sarrus.forward_dynamics(mechanism.model, *state, method="lcaba")
+    wrong = text._replace(qdd=text.qdd + 1.0)
+
+    def decides(q, v, tau, threads):
+        return text._replace(status=np.where(tau[:, 0] < case.tau[1, 0], 0, 1))
+
+    def tells(q, v, tau, threads):
+        return text._replace(status=np.ones(len(q), int))
+
+    assert text.status == 0
+    assert hangs_on_rounding(decides, case, 1, "lcaba", text)
+    assert not hangs_on_rounding(tells, case, 1, "lcaba", text)
+    assert not hangs_on_rounding(decides, case, 1, "lcaba", wrong)
+    assert hangs_on_rounding(decides, case, 1, "lcaba", wrong._replace(status=np.array(1)))
 
 
 def test_a_run_is_resumed(tmp_path):

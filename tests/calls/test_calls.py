@@ -83,6 +83,26 @@ def test_unknown_options():
         sarrus.aba(MODEL, S.q, S.v, S.tau, gravity=False)
 
 
+@pytest.mark.parametrize("method", [["lcaba"], {"lcaba": 1}, ("pv", "ltl"), 3, np.zeros(2)])
+def test_a_method_that_is_no_name_is_refused_in_words(method):
+    model = sarrus.zoo.four_bar()
+    with pytest.raises(UnknownNameError, match=r"method of forward dynamics.*Valid: .*lcaba"):
+        sarrus.forward_dynamics(model, *[np.zeros(model.nv)] * 3, method=method)
+
+
+def test_options_that_are_equal_but_of_another_type_are_not_the_same():
+    """1 == 1.0 == True: what was checked for the first says nothing of the others."""
+    model = sarrus.zoo.four_bar()
+    state = [np.zeros(model.nv)] * 3
+    sarrus.lcaba(model, *state, max_iterations=1)
+    sarrus.op_count(model, "lcaba", max_iterations=1)
+    for other in (True, 1.0):
+        with pytest.raises(UnsupportedError, match="max_iterations"):
+            sarrus.lcaba(model, *state, max_iterations=other)
+        with pytest.raises(UnsupportedError, match="max_iterations"):
+            sarrus.op_count(model, "lcaba", max_iterations=other)
+
+
 def test_one_state_serves_a_whole_batch():
     got = sarrus.rnea(MODEL, B.q, B.v, S.a)
     assert relative_error(got, sarrus.rnea(MODEL, B.q, B.v, np.tile(S.a, (3, 1)))) < 1e-15

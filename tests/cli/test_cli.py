@@ -71,6 +71,26 @@ def test_info_lists_actuators(tmp_path):
     ]  # fmt: skip
 
 
+def test_info_shows_what_touches_and_what_the_file_says_about_time(tmp_path):
+    path = tmp_path / "ball.xml"
+    path.write_text(
+        """<mujoco><option timestep="0.004" integrator="RK4"/><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+          <body name="ball" pos="0 0 1"><freejoint/><geom size="0.1" friction="0.5"/></body></worldbody>
+          <keyframe><key name="low" qpos="0 0 0.1 1 0 0 0"/></keyframe></mujoco>"""
+    )
+    text = run("info", str(path))
+    assert "geometries: 1 plane, 1 sphere; on the world: floor (plane); 1 pairs may meet" in text
+    assert "keyframes: low" in text
+    assert "time step: 0.004 s, rk4" in text
+    found = json.loads(run("info", str(path), "--json"))
+    assert found["geometries"][1] == {
+        "name": "ball_geometry_0", "link": "ball", "shape": "sphere", "dimensions": 3, "friction": [0.5, 0.005, 0.0001],
+    }  # fmt: skip
+    assert (found["meeting_pairs"], found["time_step"], found["integrator_hint"]) == (1, 0.004, "rk4")
+    assert found["keyframes"]["low"]["q"] == [0, 0, 0.1, 0, 0, 0, 1]
+    assert "geometries: none, so it touches nothing" in run("info", "zoo:chain:2")
+
+
 def test_info_as_json():
     found = json.loads(run("info", "zoo:four_bar", "--json"))
     assert (found["nb"], found["nv"]) == (3, 3)

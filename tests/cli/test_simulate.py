@@ -167,6 +167,8 @@ def test_states_that_diverge_are_told_in_words_and_by_exit_code_1():
         (["zoo:four_bar", "--method", "pv"], "coupler_rocker"),
         (["zoo:four_bar", "--q", "1, 2, 3"], "coupler_rocker"),
         (["zoo:four_bar", "--q", "home sweet home"], "3 numbers"),
+        (["zoo:four_bar", "--keyframe", "home"], "unknown keyframe 'home'. Valid: none"),
+        (["zoo:four_bar", "--keyframe", "a", "--q", "home"], "give one of them"),
         (["zoo:four_bar", "--stabilization", "0"], "time constant"),
         (["zoo:chain:2", "--embed"], "embed"),
         (["zoo:chain:2", "--kp", "1"], "--controller pd"),
@@ -221,3 +223,53 @@ def test_ctrl_c_keeps_what_was_computed(tmp_path, controllers):
     kept = sarrus.Trajectory.load(file, sarrus.zoo.chain(2))
     assert kept.settings["interrupted"]
     assert len(kept) > 0
+
+
+# --- what a file says about time and states -----------------------------------------------------------
+
+
+@pytest.fixture
+def servo(tmp_path):
+    """A hinge without gravity that a servo holds at 1 rad, and a slide that nothing moves."""
+    inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    path = tmp_path / "servo.xml"
+    path.write_text(
+        f"""<mujoco><option timestep="0.004" integrator="RK4" gravity="0 0 0"/><worldbody>
+          <body><joint name="j" damping="5"/>{inertial}<body><joint type="slide"/>{inertial}</body></body></worldbody>
+          <actuator><position joint="j" kp="50"/></actuator>
+          <keyframe><key name="there" qpos="0.5 2" qvel="0 0.25" ctrl="1"/></keyframe></mujoco>"""
+    )
+    return str(path)
+
+
+def test_time_step_and_integrator_are_the_files(servo):
+    said = as_json(servo, "-d", "0.04")
+    assert (said["dt"], said["integrator"], said["steps"]) == (0.004, "rk4", 10)
+    said = as_json(servo, "-d", "0.04", "--dt", "0.01", "--integrator", "implicit")
+    assert (said["dt"], said["integrator"], said["steps"]) == (0.01, "implicit", 4)
+    assert as_json("zoo:chain:2", "-d", "0.01")["dt"] == 0.001
+
+
+def test_it_starts_at_a_keyframe_with_its_controls(servo, tmp_path):
+    saved = tmp_path / "a.npz"
+    run(servo, "-d", "10", "--keyframe", "there", "--save", str(saved))
+    q, v = (np.load(saved)[key] for key in ("q", "v"))
+    np.testing.assert_array_equal(q[0], [0.5, 2.0])
+    np.testing.assert_array_equal(v[0], [0.0, 0.25])
+    assert q[-1, 0] == pytest.approx(1.0, abs=1e-2)  # the servo goes where its control says
+    run(servo, "-d", "0.1", "--keyframe", "there", "-c", "pd", "--kp", "0", "--kd", "0", "--save", str(saved))
+    assert np.load(saved)["q"][-1, 0] == pytest.approx(0.5)  # a controller stands in for the controls
+    assert as_json(servo, "-d", "0.1", "--keyframe", "there", "--batch", "3")["robots"] == 3
+
+
+def test_a_ball_of_a_file_rests_on_its_floor(tmp_path):
+    path, saved = tmp_path / "ball.xml", tmp_path / "a.npz"
+    path.write_text(
+        """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="1 1 1"/>
+          <body pos="0 0 0.3"><freejoint/><geom size="0.1"/></body></worldbody></mujoco>"""
+    )
+    said = as_json(str(path), "-d", "1", "--save", str(saved))
+    assert (said["method"], said["contacts"], said["operations_per_step"]) == ("contact", 1, None)
+    assert said["energy_drift"] is None  # contacts do work
+    assert np.load(saved)["q"][-1, 2] == pytest.approx(0.1, abs=1e-3)
+    assert "1 candidates" in run(str(path), "-d", "0.01")

@@ -22,7 +22,12 @@ def test_meshes_are_not_needed_where_inertias_are_explicit():
     geoms = '<geom type="mesh" mesh="m"/><geom type="box" mesh="gone"/><joint/>'
     model = sarrus.load(mjcf(body(INERTIAL + geoms), before=MESHES))
     assert float(model.mass) == 1.0
-    assert "2 meshes: not represented" in model.import_report
+    assert model.geometries == ()
+    (missing,) = model.lost_physics
+    assert missing.startswith("2 geoms touch nothing (b_geometry_0, b_geometry_1): the shape of ")
+    assert "gone.obj, " in missing
+    assert "also/gone.stl " in missing
+    assert missing.endswith("is not there")
 
 
 def test_meshes_are_not_needed_on_what_does_not_move():
@@ -56,8 +61,11 @@ def test_textures_height_fields_and_skins_are_not_needed():
     after = '<deformable><skin file="gone.skn"/></deformable>'
     text = mjcf('<geom type="hfield" hfield="h"/>' + body(INERTIAL + "<joint/>"), before=before, after=after)
     report = sarrus.load(text).import_report
-    for line in ("3 textures", "1 height fields", "1 materials", "1 skins", "1 geoms of the world"):
+    for line in ("3 textures", "1 materials", "1 skins"):
         assert f"{line}: not represented" in report
+    (missing,) = (line for line in report if "touch nothing" in line)
+    assert missing.startswith("1 geoms touch nothing (world_geometry_0): the shape of ")
+    assert missing.endswith("gone.png is not there")
 
 
 def test_keyframes_are_reported_even_if_they_do_not_fit():

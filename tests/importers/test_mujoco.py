@@ -144,7 +144,7 @@ def test_unnamed_things_get_free_names():
         ({"joint": '<joint actuatorfrcrange="-1 2"/>'}, "force range -1 to 2: kept as its larger magnitude"),
         ({"content": '<site name="b"/>'}, "site 'b' is the frame 'b_2'"),
         ({"content": "<site/>"}, "1 sites without a name: not represented"),
-        ({"content": '<geom size="1"/><camera/><light/>'}, "1 geoms of moving bodies (their inertia is kept)"),
+        ({"content": "<light/>"}, "1 lights: not represented"),
         ({"content": "<camera/>"}, "1 cameras: not represented"),
         (
             {"after": '<actuator><muscle joint="j" lengthrange="-1 1"/></actuator>'},

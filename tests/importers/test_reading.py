@@ -209,10 +209,9 @@ def test_the_total_mass_counts_what_does_not_move():
 
 
 def test_options_are_reported():
-    (line,) = (
-        x for x in sarrus.load(mjcf("", before='<option timestep="0.01" integrator="RK4" wind="1 0 0"/>')).import_report
-    )
-    assert line.startswith("<option> timestep 0.01, integrator 1, wind 1 0 0: not represented")
+    model = sarrus.load(mjcf("", before='<option timestep="0.01" integrator="RK4" wind="1 0 0"/>'))
+    assert model.import_report == ("<option> wind 1 0 0: not represented",)
+    assert (model.time_step, model.integrator_hint) == (0.01, "rk4")
 
 
 # --- YAML --------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import sarrus
 from sarrus.errors import StateError, UnsupportedError
 from tests.importers.shared_robots import shared_file
 
+EXPLICIT = "semi_implicit_euler"
 LINK = {"mass": 1.0, "com": (0.2, 0.0, 0.0), "inertia": 0.02 * np.eye(3)}
 
 
@@ -83,20 +84,21 @@ class TestInTime:
         """A rollout under controls is one under the torques that they make."""
         model = arm()
         u = np.random.default_rng(1).normal(size=(3, 40, 3))
-        found = sarrus.rollout(model, np.zeros((3, 2)), controls=u, record=("tau",))
+        found = sarrus.rollout(model, np.zeros((3, 2)), controls=u, record=("tau",), integrator=EXPLICIT)
         assert found.q.shape == (3, 41, 2)
-        again = sarrus.rollout(model, np.zeros((3, 2)), tau=found.tau[:, :-1])
+        again = sarrus.rollout(model, np.zeros((3, 2)), tau=found.tau[:, :-1], integrator=EXPLICIT)
         np.testing.assert_allclose(again.q, found.q, atol=1e-12)
 
     def test_controls_add_to_tau_and_controllers(self):
         model, tau = arm(), np.array([0.3, -0.2])
         u = np.array([0.5, 0.1, -0.3])
         pd = sarrus.pd(20.0, 1.0, [0.1, 0.2])
-        found = sarrus.simulate(model, duration=0.05, controls=u, tau=tau, controller=pd)
+        found = sarrus.simulate(model, duration=0.05, controls=u, tau=tau, controller=pd, integrator=EXPLICIT)
         expected = sarrus.actuator_forces(model, found.q, found.v, u) + tau
         expected += 20.0 * ([0.1, 0.2] - found.q) - found.v
         np.testing.assert_allclose(found.tau, expected, atol=1e-11)
-        both = sarrus.simulate(model, duration=0.05, controls=lambda t, q, v: u, controller=lambda t, q, v: tau)
+        functions = {"controls": lambda t, q, v: u, "controller": lambda t, q, v: tau}
+        both = sarrus.simulate(model, duration=0.05, integrator=EXPLICIT, **functions)
         np.testing.assert_allclose(both.tau, sarrus.actuator_forces(model, both.q, both.v, u) + tau, atol=1e-11)
 
     def test_without_controls_actuators_do_nothing(self):
@@ -118,8 +120,9 @@ class TestInTime:
         b.add_body("a", joint="revolute", axis=(0, 1, 0), **LINK)
         b.add_actuator("servo", "a_joint", gear=10.0, gain=1e4, bias=(0.0, -1e4, -100.0))
         arguments = {"duration": 0.5, "dt": 1e-2, "controls": [3.0]}
-        assert "diverged" in str(sarrus.simulate(b.build(), **arguments).statuses)
-        found = sarrus.simulate(b.build(), integrator="implicit", **arguments)
+        assert "diverged" in str(sarrus.simulate(b.build(), integrator=EXPLICIT, **arguments).statuses)
+        found = sarrus.simulate(b.build(), **arguments)
+        assert found.settings["integrator"] == "implicit"  # on its own
         np.testing.assert_allclose(found.q[-1], [0.3], atol=1e-3)
         np.testing.assert_allclose(found.v[-1], [0.0], atol=1e-3)
 

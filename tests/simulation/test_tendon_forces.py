@@ -38,7 +38,7 @@ def test_springs_and_dampers_are_mujocos(tendon):
 
 def test_a_tendon_swings_in_a_compiled_simulation():
     model = sarrus.load(pulled('stiffness="20" springlength="-0.1 0.1"'))
-    found = sarrus.simulate(model, [0.5, -0.4], duration=1.0, integrator="rk4")
+    found = sarrus.simulate(model, [0.5, -0.4], duration=1.0, dt=1e-3, integrator="rk4")
     assert np.ptp(found.energy.elastic) > 0.1
     assert found.drift.energy < 1e-4  # the spring has kinks
     free = sarrus.simulate(model, [0.5, -0.4], duration=1.0, joint_forces=False)
@@ -46,7 +46,7 @@ def test_a_tendon_swings_in_a_compiled_simulation():
 
 
 def test_friction_and_limits_of_a_tendon_hold():
-    held = sarrus.simulate(sarrus.load(pulled('frictionloss="5"')), [0.2, 0.0], tau=[0.5, -1.0], duration=0.5)
+    held = sarrus.simulate(sarrus.load(pulled('frictionloss="5"')), [0.2, 0.0], tau=[0.5, -1.0], duration=0.5, dt=1e-3)
     assert np.abs(held.v @ [1.0, -2.0]).max() < 0.05
     stopped = sarrus.simulate(sarrus.load(pulled('range="-1 0.4"')), [0.2, 0.0], tau=[0.5, -1.0], duration=3.0)
     length = stopped.q @ [1.0, -2.0]

@@ -13,8 +13,10 @@ from typer.testing import CliRunner
 import sarrus
 from sarrus.cli import main as command_line
 from sarrus.errors import StateError
-from sarrus.model.visuals import Capsule, Mesh, Visual
+from sarrus.model.geometries import ConvexMesh, HeightField, Plane
+from sarrus.model.visuals import Capsule, Mesh, Sphere, Triangles, Visual
 from sarrus.viewer import Viewer
+from sarrus.viewer.geometries import height_surface, touching_shapes
 
 pytest.importorskip("viser", reason='needs viser: pip install "sarrus[viewer]"')
 
@@ -126,6 +128,36 @@ def test_the_zoo_is_drawn_as_it_is_built():
     model = sarrus.zoo.four_bar()
     assert [type(v.shape) for v in model.visuals] == [Capsule] * 3
     assert all(isinstance(v, Visual) for v in model.visuals)
+
+
+def test_what_touches_is_drawn_with_the_ground_where_it_is():
+    builder = sarrus.ModelBuilder().add_body("b", mass=1.0, com=(1, 0, 0))
+    builder.add_geometry("world", Plane(), position=(0, 0, -2), rotation=(0.5, 0, 0))
+    builder.add_geometry("world", HeightField(np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]), (1.0, 2.0)))
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
+    builder.add_geometry("b", ConvexMesh(np.vstack([corners, [[0.5, 0.5, 0.5]]]))).add_geometry("b", Sphere(0.1))
+    model = builder.build()
+    with Viewer(model, port=9200) as viewer:
+        (ground,) = viewer.scene.grounds
+        np.testing.assert_allclose(ground.position, (0, 0, -2))
+        np.testing.assert_allclose(ground.wxyz, [np.cos(0.25), np.sin(0.25), 0, 0], atol=1e-12)
+        assert len(viewer.scene.layers["collision"]) == 2
+        assert len(viewer.scene.layers["visuals"]) == 3  # hills, and what touches stands in for what nobody drew
+        assert viewer.scene.high[0] < 3.0
+    (hull, ball) = touching_shapes(model)
+    assert isinstance(hull.shape, Triangles)
+    assert hull.shape.faces.shape == (12, 3)  # of a cube
+    np.testing.assert_allclose(hull.shape.vertices.max(axis=0), 1.0, atol=1e-6)
+    assert ball.shape == Sphere(0.1)
+
+
+def test_hills_are_two_triangles_to_a_cell():
+    heights = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    surface = height_surface(HeightField(heights, (1.0, 2.0)))
+    assert surface.faces.shape == (4, 3)
+    np.testing.assert_allclose(surface.vertices[[0, 2, 3]], [[-1, -2, 0], [1, -2, 2], [-1, 2, 3]])
+    a, b, c = (surface.vertices[surface.faces[:, k]] for k in range(3))
+    assert (np.cross(b - a, c - a)[:, 2] > 0.0).all()
 
 
 def test_the_command_says_where_the_page_is(monkeypatch, tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.algorithms.tree.bias_forces import bias_forces
 from sarrus.algorithms.tree.rnea import rnea
-from sarrus.errors import check_name
+from sarrus.errors import check_name, unknown_name
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
@@ -44,6 +44,8 @@ def methods() -> dict[str, AnyAlgorithm]:
 
 def method_for(model: Model, method: str | AnyAlgorithm | None) -> str:
     """The method's name, or the default one; an error in words if there is none of that name, or not for this model."""
+    if not (method is None or isinstance(method, (str, Algorithm))):
+        raise unknown_name("method of forward dynamics", method, methods())
     answers = _answers(model)
     if method not in answers:
         answers[method] = _checked_method(model, default_method(model) if method is None else method)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from rich.table import Table
 
 from sarrus.cli import arguments
 from sarrus.cli.console import print_plain, spinner, table
-from sarrus.errors import IllPosedError, UnsupportedError
+from sarrus.errors import IllPosedError, UnsupportedError, listed
 from sarrus.model.actuators import Actuator
-from sarrus.model.bodies import WORLD_NAME, Body
+from sarrus.model.bodies import WORLD, WORLD_NAME, Body
+from sarrus.model.geometries import Geometry
+from sarrus.model.meeting_pairs import meeting_pairs
 from sarrus.model.model import Model
 from sarrus.registry.table import catalog
 
@@ -27,7 +30,7 @@ def info(
     allow_outside: arguments.AllowOutside = False,
     as_json: arguments.AsJson = False,
 ) -> None:
-    """Bodies, joints, mass, loops, couplings and actuators of a robot, what the import dropped, and operation counts.
+    """Bodies, joints, loops, actuators, geometries and keyframes, what the import dropped, and operation counts.
 
     Operation counts are exact: additions, multiplications, divisions and sines of the code that Sarrus would compile
     for this robot.
@@ -62,7 +65,7 @@ def _by_reason(refused: dict[str, str]) -> dict[str, list[str]]:
 
 
 def show_model(console: Console, model: Model) -> None:
-    """Print a model's bodies, constraints, actuators and import report."""
+    """Print a model's bodies, constraints, actuators, geometries, keyframes and import report."""
     console.print(
         f"[bold]{model.name}[/bold]: {model.nb} bodies, nq {model.nq}, nv {model.nv}, mass {float(model.mass):.6g} kg, "
         f"{len(model.frames)} frames, {len(model.constraints)} declared constraints"
@@ -83,6 +86,8 @@ def show_model(console: Console, model: Model) -> None:
         console.print(table(("name", "kind", "between", "from"), rows, title="loops, couplings and tendons"))
     if model.actuators:
         console.print(table(_ACTUATOR, map(_actuator_row, model.actuators), numbers=("gear",), title="actuators"))
+    for line in (*_about_geometries(model), *_about_file(model)):
+        print_plain(console, line)
     if model.import_report:
         console.print("[bold]import report[/bold]: in the file, not in the model")
         for line in model.import_report:
@@ -108,6 +113,34 @@ def _actuator_row(actuator: Actuator) -> list[str]:
     both = (actuator.control_range, actuator.force_range)
     ranges = (f"{low:.4g} to {high:.4g}" if np.isfinite([low, high]).any() else "any" for low, high in both)
     return [actuator.name, actuator.joint, actuator.kind, f"{actuator.gear:.4g}", *ranges]
+
+
+def _about_geometries(model: Model) -> list[str]:
+    """How many there are of each shape, which are the world's, and how many pairs may meet."""
+    if not model.geometries:
+        return ["geometries: none, so it touches nothing"]
+    counts = ", ".join(f"{count} {shape}" for shape, count in _shapes(model).items())
+    world = [f"{g.name} ({_shape(g)})" for g in model.geometries if g.body == WORLD]
+    ground = f"on the world: {listed(world)}" if world else "none on the world: no ground"
+    return [f"geometries: {counts}; {ground}; {len(meeting_pairs(model))} pairs may meet"]
+
+
+def _about_file(model: Model) -> list[str]:
+    """What the file says about time and states."""
+    lines = [f"keyframes: {', '.join(model.keyframes)}"] if model.keyframes else []
+    if model.time_step is not None:
+        lines.append(f"time step: {model.time_step:g} s, {model.integrator_hint or 'an integrator that is not here'}")
+    return lines
+
+
+def _shapes(model: Model) -> Counter[str]:
+    return Counter(_shape(geometry) for geometry in model.geometries)
+
+
+def _shape(geometry: Geometry) -> str:
+    """In words: "height field"."""
+    name = type(geometry.shape).__name__
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name).strip()
 
 
 def _finite(x: tuple[float, float]) -> list[float | None]:
@@ -151,11 +184,21 @@ def _as_dict(model: Model, counts: dict[str, Any], refused: dict[str, str]) -> d
         | {"control_range": _finite(a.control_range), "force_range": _finite(a.force_range)}
         for a in model.actuators
     ]  # fmt: skip
-    return _fields(model, "name", "nb", "nq", "nv", "import_report", "lost_physics") | {
+    return _fields(model, "name", "nb", "nq", "nv", "import_report", "lost_physics", "time_step", "integrator_hint") | {
         "mass": float(model.mass),
         "bodies": bodies,
         "constraints": constraints,
         "actuators": actuators,
+        "geometries": [
+            {"name": g.name, "link": g.link, "shape": _shape(g), "dimensions": g.dimensions}
+            | {"friction": [g.friction.sliding, g.friction.torsional, g.friction.rolling]}
+            for g in model.geometries
+        ],
+        "meeting_pairs": len(meeting_pairs(model)),
+        "keyframes": {
+            name: {"time": key.time} | {x: getattr(key, x).tolist() for x in ("q", "v", "controls")}
+            for name, key in model.keyframes.items()
+        },
         "op_counts": {name: _fields(count, "total", "by_kind", "by_stage") for name, count in counts.items()},
         "not_supported": refused,
     }

@@ -22,6 +22,7 @@ from sarrus.cli.console import print_plain
 from sarrus.cli.simulation_report import report, show
 from sarrus.cli.view import show_until_closed
 from sarrus.errors import MissingDependencyError, StateError
+from sarrus.model.keyframes import Keyframe
 from sarrus.model.model import Model
 from sarrus.simulation.time_loop import row_bytes
 from sarrus.simulation.trajectory import Trajectory
@@ -32,16 +33,20 @@ from sarrus.viewer import Viewer
 NOT_CONVERGED, INTERRUPTED = 1, 130  # exit codes
 _MOST_BYTES = 4e9  # of a trajectory in memory
 _PICTURES = (".png", ".pdf", ".svg")
+_DT, _INTEGRATOR = 1e-3, "semi_implicit_euler"  # where the file does not say
 _BATCH_RECORDS = 100  # states of each robot of a batch that are kept, unless --every says otherwise
 
 
 def simulate(
     robot: arguments.Robot,
     duration: Annotated[float, typer.Option("--duration", "-d", help="Seconds.")] = 5.0,
-    dt: Annotated[float, typer.Option(help="Seconds per step.")] = 1e-3,
+    dt: Annotated[float | None, typer.Option(help="Seconds per step. Default: the file's, or 0.001.")] = None,
     integrator: Annotated[
-        str, typer.Option(help="semi_implicit_euler, implicit, rk4 or adaptive.")
-    ] = "semi_implicit_euler",
+        str | None,
+        typer.Option(
+            help="semi_implicit_euler, implicit, rk4 or adaptive. Default: the file's, or the first of these."
+        ),
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option("--method", "-m", help="Of forward dynamics, e.g. lcaba. Default: what fits the robot."),
@@ -52,7 +57,16 @@ def simulate(
     batch: Annotated[int | None, typer.Option(min=1, help="So many robots, from random states, in one go.")] = None,
     q: Annotated[
         str | None,
-        typer.Option("--q", help="Start: home, neutral, random, or numbers. Default: home; random with --batch."),
+        typer.Option(
+            "--q",
+            help="Start: home (the file's pose), neutral, random, or numbers. Default: home; random with --batch.",
+        ),
+    ] = None,
+    keyframe: Annotated[
+        str | None,
+        typer.Option(
+            help="Start at a keyframe of the file; without a controller, its controls act (see `sarrus info`)."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of what is random.")] = 0,
     embed: Annotated[
@@ -95,8 +109,12 @@ def simulate(
 
     Exit codes: 0 all is well, 1 states did not converge or diverged, 2 bad usage, 130 Ctrl-C.
     """
-    if not (np.isfinite(duration) and duration >= 0.0 and np.isfinite(dt) and dt > 0.0):
-        raise StateError(f"--duration {duration:g}, --dt {dt:g}: expected positive numbers of seconds")
+    if not (np.isfinite(duration) and duration >= 0.0):
+        raise StateError(f"--duration {duration:g}: expected a positive number of seconds")
+    if dt is not None and not (np.isfinite(dt) and dt > 0.0):
+        raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
+    if q is not None and keyframe is not None:
+        raise StateError("--q and --keyframe both say where it starts: give one of them")
     _check_outputs(save, resume, plot, view)
     console = Console(quiet=quiet or as_json)
     bar = Progress(
@@ -107,7 +125,10 @@ def simulate(
         with bar:
             task = bar.add_task("loading", total=None)
             loaded = arguments.robot_from(robot, floating_base, extended, allow_outside)
-            q0, v0 = initial_state(loaded, q or ("home" if batch is None else "random"), batch, seed)
+            dt = dt or loaded.time_step or _DT
+            integrator = integrator or loaded.integrator_hint or _INTEGRATOR
+            key = None if keyframe is None else loaded.keyframes[keyframe]
+            q0, v0 = initial_state(loaded, key or q or ("home" if batch is None else "random"), batch, seed)
             model = sarrus.embed(loaded) if embed else loaded
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
             simulation = sarrus.Simulation(
@@ -121,16 +142,19 @@ def simulate(
                 _check_memory(simulation, duration, batch or 1)
             bar.update(task, description="compiling")
             began = time.perf_counter()
-            simulation.run(q0, v0, 0.0)
+            controls = None if key is None or chosen is not None or not loaded.nu else key.controls
+            simulation.run(q0, v0, 0.0, controls=controls)
             compiled = time.perf_counter() - began
             bar.update(task, description="simulating", total=1.0)
             clock = Clock(lambda done, total: bar.update(task, completed=done / max(total, 1)))
-            trajectory = simulation.run(q0, v0, duration, progress=clock.tick, **streamed)
+            trajectory = simulation.run(q0, v0, duration, controls=controls, progress=clock.tick, **streamed)
             clock.stop()
             bar.update(task, description="looking at it", total=None)
             # A file is read with the robot as it is loaded: without feedback added, without anything embedded.
             kept = _of_model(trajectory, loaded)
-            summary = report(kept, trajectory.model, chosen is not None, clock.seconds, compiled)
+            summary = report(
+                kept, trajectory.model, chosen is not None or controls is not None, clock.seconds, compiled
+            )
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted before the first step: there is nothing to keep")
         raise typer.Exit(INTERRUPTED) from None
@@ -173,20 +197,24 @@ def _check_memory(simulation: sarrus.Simulation, duration: float, robots: int) -
         )
 
 
-def initial_state(model: Model, wanted: str, batch: int | None, seed: int) -> tuple[Array, Array]:
-    """Where it starts: at rest, or in a random state; loops closed."""
-    if wanted == "random":
+def initial_state(model: Model, wanted: str | Keyframe, batch: int | None, seed: int) -> tuple[Array, Array]:
+    """Where it starts: at rest, in a random state or at a keyframe; loops closed."""
+    held = bool(model.spanning.active_constraints)
+    v = np.zeros(model.nv)
+    if isinstance(wanted, Keyframe):
+        q, v = np.array(wanted.q), np.array(wanted.v)
+    elif wanted == "random":
         return sarrus.random_state(model, seed, batch)
-    if wanted in ("home", "neutral"):
+    elif wanted in ("home", "neutral"):
         q = sarrus.neutral(model) if wanted == "neutral" or model.home is None else np.array(model.home)
-        if model.spanning.active_constraints:
-            q = np.array(sarrus.diagnose(model, q).q)  # the nearest one with its loops closed
     else:
-        q = arguments.configuration(model, wanted)
-    if batch is None:
-        return q, np.zeros(model.nv)
-    q, v = np.tile(q, (batch, 1)), np.random.default_rng(seed).normal(size=(batch, model.nv))
-    return (q, sarrus.project(model, q, v).v) if model.spanning.active_constraints else (q, v)
+        q, held = arguments.configuration(model, wanted), False  # where it is put, it stays
+    if held:
+        q = np.array(sarrus.diagnose(model, q).q)  # the nearest one with its loops closed
+    if batch is not None:
+        q, v = np.tile(q, (batch, 1)), np.random.default_rng(seed).normal(size=(batch, model.nv))
+    moving = bool(model.spanning.active_constraints) and bool(v.any())
+    return (q, sarrus.project(model, q, v).v) if moving else (q, v)
 
 
 def _check_outputs(save: Path | None, resume: bool, plot: Path | None, view: bool) -> None:

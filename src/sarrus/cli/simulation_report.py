@@ -27,7 +27,12 @@ def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: floa
         np.any(b.joint.damping) or np.any(b.joint.friction) or np.isfinite([*b.joint.lower, *b.joint.upper]).any()
         for b in model.bodies
     )
+    touches = "contact_names" in settings
+    conservative = conservative and not touches
     evaluations = _DYNAMICS_PER_STEP.get(settings["integrator"], 1)
+    counted = (
+        None if touches else evaluations * op_count(model, settings["method"]).total
+    )  # no algorithm of the catalog
     done = steps * robots
     return {
         "robot": model.name, "nv": model.nv, "rows": model.n_rows,
@@ -36,8 +41,8 @@ def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: floa
         "project_every": settings["project_every"], "stabilization": settings["stabilization"],
         "robots": robots, "steps": steps, "simulated_seconds": steps * settings["dt"],
         "interrupted": bool(settings["interrupted"]),
-        "operations_per_step": evaluations * op_count(model, settings["method"]).total,
-        "iterates": "tolerance" in find(settings["method"]).options,
+        "operations_per_step": counted, "contacts": len(settings["contact_names"]) if touches else 0,
+        "iterates": not touches and "tolerance" in find(settings["method"]).options,
         "compile_seconds": compile_seconds, "seconds": seconds,
         "us_per_step": 1e6 * seconds / done if done else None,
         "real_time_factor": done * settings["dt"] / seconds if done and seconds > 0.0 else None,
@@ -76,7 +81,10 @@ def show(console: Console, summary: dict[str, Any]) -> None:
         "method", f"{summary['method']}, {summary['integrator']}, dt {summary['dt']:g} s{_how_closed(summary)}"
     )
     first = ", first iteration" if summary["iterates"] else ""
-    table.add_row("operations per step", f"{summary['operations_per_step']:,} (dynamics{first})")
+    if summary["operations_per_step"] is not None:
+        table.add_row("operations per step", f"{summary['operations_per_step']:,} (dynamics{first})")
+    if summary["contacts"]:
+        table.add_row("contacts", f"{summary['contacts']:,} candidates, of which the nearest are solved for")
     table.add_row("compiled in", f"{summary['compile_seconds']:.2f} s (kernels are cached)")
     if summary["us_per_step"] is not None:
         table.add_row("time per step", f"{summary['us_per_step']:.3g} us")

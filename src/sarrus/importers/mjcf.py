@@ -1,23 +1,25 @@
 """MJCF files to models: MuJoCo reads and compiles them.
 
-Meshes, height fields and textures matter here only where a moving body has no explicit inertia. All others are
-replaced by stand-ins before compiling, so that a file loads fast, and loads at all without them.
+Meshes, height fields and textures are compiled only where a moving body has no explicit inertia. All others are
+replaced by stand-ins before, so that a file loads fast, and loads at all without them; those of geoms that touch are
+read one by one (`mjcf_assets.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 
 from sarrus.errors import ImportFileError, optional_package
 from sarrus.importers.document import Document, Source, read_document, reading
+from sarrus.importers.mjcf_assets import AssetFiles
 from sarrus.importers.mjcf_checks import MjcfChecks
 from sarrus.importers.mujoco_fields import mesh_name, stem
+from sarrus.importers.mujoco_keyframes import Key, keys_of_specification
 from sarrus.importers.mujoco_model import import_mujoco
 from sarrus.importers.urdf import ROOT_JOINT
-from sarrus.importers.visuals_mjcf import MeshFiles
 from sarrus.model.model import Model
 
 _TETRAHEDRON = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]
@@ -32,22 +34,24 @@ def load_mjcf(source: Source, floating_base: bool | None = None, *, allow_outsid
                    joint; False: its free joint is removed
     allow_outside  read files that the file names, such as `<include file="../arm.xml">`, also outside its folder
     """
-    document, meshes = read_document(source), MeshFiles()
-    compiled, notes = compile_mjcf(document, floating_base, meshes, allow_outside=allow_outside)
+    document, files, keys = read_document(source), AssetFiles(), []
+    compiled, notes = compile_mjcf(document, floating_base, files, keys, allow_outside=allow_outside)
     with reading(document.name):
-        return import_mujoco(compiled, notes, meshes)
+        return import_mujoco(compiled, notes, files, keys)
 
 
 def compile_mjcf(
     document: Document,
     floating_base: bool | None = None,
-    meshes: MeshFiles | None = None,
+    files: AssetFiles | None = None,
+    keys: list[Key] | None = None,
     *,
     allow_outside: bool = False,
 ) -> tuple[Any, list[str]]:
-    """The `mujoco.MjModel` of a file, with stand-ins for its assets, and what was left out.
+    """The `mujoco.MjModel` of a file, with stand-ins for its assets and without keyframes, and what was left out.
 
-    meshes  learns which files the stand-ins stand for
+    files  learns which files the stand-ins stand for
+    keys   gets the keyframes
     """
     with reading(document.name):
         document.check_root("mujoco", "MJCF")
@@ -56,12 +60,15 @@ def compile_mjcf(
         needed: dict[str, str] = {}
         try:
             spec = _specification(mujoco, document)
+            if keys is not None:
+                keys += keys_of_specification(spec)
             notes = _without_extras(spec)
             if floating_base is not None:
                 _set_base(document, spec, floating_base)
-            if meshes is not None:
-                meshes.read(spec)
-            needed |= _use_stand_ins(mujoco, spec)
+            needed |= _meshes_with_mass(spec)
+            if files is not None:
+                files.read(spec, needed, checks.why_not)
+            _use_stand_ins(mujoco, spec, needed)
             for mesh in spec.meshes:
                 if mesh.file:
                     checks.check_asset(mesh.file, f"mesh {mesh.file!r}, which body {needed[mesh_name(mesh)]!r} needs,")
@@ -89,10 +96,10 @@ def _without_extras(spec: Any) -> list[str]:
     notes = []
     spec.compiler.fusestatic = False  # it would lose names
     spec.memory = -1  # of MuJoCo's own simulation, which it tries out: as much as the robot needs
-    for what, elements in (("keyframes", spec.keys), ("skins", spec.skins)):  # keyframes of another base do not fit
-        if len(elements):
-            notes.append(f"{len(elements)} {what}: not represented")
-            _delete(spec, elements)
+    if len(spec.skins):
+        notes.append(f"{len(spec.skins)} skins: not represented")
+    for elements in (spec.keys, spec.skins):  # keyframes of another base do not fit
+        _delete(spec, elements)
     return notes
 
 
@@ -114,22 +121,24 @@ def _set_base(document: Document, spec: Any, floating: bool) -> None:
     _delete(spec, free)
 
 
-def _use_stand_ins(mujoco: Any, spec: Any) -> dict[str, str]:
-    """Replace the files that do not matter. The result names, for each mesh that does, a body that needs it."""
-    needed = _meshes_with_mass(spec)
+def _use_stand_ins(mujoco: Any, spec: Any, needed: Collection[str]) -> None:
+    """Replace the files that do not matter: those of all but the meshes that are needed."""
+    replaced = {mesh_name(mesh) for mesh in spec.meshes if mesh.file} - set(needed)
     for mesh in spec.meshes:
-        if mesh.file and mesh_name(mesh) not in needed:
+        if mesh_name(mesh) in replaced:
             mesh.name = mesh_name(mesh)
             mesh.file = ""
             mesh.uservert, mesh.userface = _TETRAHEDRON, _FACES
             mesh.usernormal, mesh.usertexcoord = [], []
     for geom in spec.geoms:
-        if geom.meshname and geom.type != mujoco.mjtGeom.mjGEOM_MESH and geom.meshname not in needed:
+        if geom.type != mujoco.mjtGeom.mjGEOM_MESH and geom.meshname in replaced:
             geom.meshname = ""  # a primitive about a mesh: there is none about a stand-in (a cube holds no capsule)
             geom.type, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, [1e-3, 0.0, 0.0]
     for field in spec.hfields:
-        field.file = ""
-        field.nrow, field.ncol, field.userdata = 2, 2, [0.0, 0.0, 0.0, 0.0]
+        if field.file:
+            field.name = field.name or stem(field.file)
+            field.file = ""
+            field.nrow, field.ncol, field.userdata = 2, 2, [0.0, 0.0, 0.0, 0.0]
     for texture in spec.textures:
         if texture.file or any(texture.cubefiles):
             texture.name = texture.name or stem(texture.file)
@@ -137,7 +146,6 @@ def _use_stand_ins(mujoco: Any, spec: Any) -> dict[str, str]:
             texture.cubefiles = [""] * 6
             texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
             texture.width = texture.height = 1
-    return needed
 
 
 def _meshes_with_mass(spec: Any) -> dict[str, str]:

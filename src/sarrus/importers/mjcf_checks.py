@@ -14,6 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from sarrus.errors import ImportFileError
 from sarrus.importers.document import (
     BODIES,
     CELLS,
@@ -55,6 +56,16 @@ class MjcfChecks:
         """A file of an asset that is about to be read."""
         if file in self.outside:
             check_inside(self.outside[file], self._folders(), self.main.name, what, self.allow_outside)
+
+    def why_not(self, file: str) -> str:
+        """Why a file of an asset must not be read, in words that follow its name; "": it may."""
+        if "\0" in file:
+            return "is no path"
+        try:
+            self.check_asset(file, "it")
+        except ImportFileError:
+            return "is not a regular file in the folder of the MJCF (`allow_outside=True` reads files outside)"
+        return ""
 
     def _check(self, document: Document, base: Path, copies: float = 1.0) -> None:
         """base: the folder of the main file, which names are relative to."""

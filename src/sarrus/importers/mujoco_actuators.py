@@ -19,10 +19,14 @@ _TRANSMISSIONS = {
 }  # fmt: skip
 
 
-def add_actuators(mj: Any, builder: ModelBuilder, joints: Sequence[str]) -> None:
-    """Motors and servos on hinges, slides and fixed tendons; the others are reported with the reason."""
+def add_actuators(mj: Any, builder: ModelBuilder, joints: Sequence[str]) -> list[int]:
+    """Motors and servos on hinges, slides and fixed tendons; the others are reported with the reason.
+
+    The result: which of MuJoCo's controls they take.
+    """
     tendons = fixed_tendons(mj, joints)
     dropped: dict[str, list[str]] = {}
+    kept = []
     count, names = getattr(mj, "nactuator", mj.nu), Names()  # newer versions have actuators with several controls
     for k in range(count):
         name = names.claim(name_of(mj, "ACTUATOR", k) or f"actuator_{k}")
@@ -33,6 +37,7 @@ def add_actuators(mj: Any, builder: ModelBuilder, joints: Sequence[str]) -> None
         else:
             builder.add_actuator(name, acts_on, **_numbers(mj, k))  # type: ignore[arg-type]
             _report_losses(mj, k, builder, name)
+            kept.append(int(mj.actuator_ctrladr[k]) if hasattr(mj, "actuator_ctrladr") else k)
     for reason, which in dropped.items():
         builder.report(f"{len(which)} actuators {reason} ({listed(which)}): not represented", lost=True)
     off = disabled(mj, "ACTUATION") or np.any(getattr(mj.opt, "disableactuator", 0))
@@ -40,6 +45,7 @@ def add_actuators(mj: Any, builder: ModelBuilder, joints: Sequence[str]) -> None
         builder.report(
             "the file disables actuators: not represented; all of them follow controls that are given", lost=True
         )
+    return kept
 
 
 def _numbers(mj: Any, k: int) -> dict[str, Any]:

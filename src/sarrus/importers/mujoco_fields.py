@@ -14,9 +14,10 @@ from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import rotation_from_quaternion
 
 _OPTIONS = (
-    "timestep", "integrator", "wind", "magnetic", "impratio", "cone", "solver", "iterations", "tolerance",
+    "wind", "magnetic", "impratio", "cone", "solver", "iterations", "tolerance",
     "noslip_iterations",
 )  # fmt: skip
+INTEGRATORS = {0: "semi_implicit_euler", 1: "rk4", 2: "implicit", 3: "implicit"}  # mjtIntegrator, the last one "fast"
 
 
 def name_of(mj: Any, kind: str, k: int) -> str:
@@ -48,11 +49,11 @@ def word(value: Any) -> str:
 
 
 def disabled(mj: Any, part: str) -> bool:
-    """Whether the file's `<flag>` turns a kind of force off: SPRING, DAMPER, FRICTIONLOSS, LIMIT, EQUALITY, ..."""
+    """Whether the file's `<flag>` turns a kind of force off: SPRING, DAMPER, FRICTIONLOSS, LIMIT, CONTACT, ..."""
     import mujoco
 
     names = [part]
-    if part in ("FRICTIONLOSS", "LIMIT", "EQUALITY"):
+    if part in ("FRICTIONLOSS", "LIMIT", "EQUALITY", "CONTACT"):
         names.append("CONSTRAINT")
     if part in ("SPRING", "DAMPER"):
         names.append("PASSIVE")  # in older versions, both
@@ -68,13 +69,9 @@ def rotation_from_wxyz(quaternion: Array) -> Array:
 
 def report_the_rest(mj: Any, builder: ModelBuilder) -> None:
     """What nobody else has reported: counts of things, options of MuJoCo's solver."""
-    moving = mj.body_weldid[mj.geom_bodyid] != 0
     for count, what in (
-        (int(np.sum(moving)), "geoms of moving bodies (their inertia is kept)"),
-        (int(np.sum(~moving)), "geoms of the world"),
-        (mj.nsensor, "sensors"), (mj.nkey, "keyframes"), (mj.npair, "contact pairs"),
-        (mj.nexclude, "contact exclusions"), (mj.ncam, "cameras"), (mj.nlight, "lights"), (mj.nmesh, "meshes"),
-        (mj.nhfield, "height fields"), (mj.ntex, "textures"), (mj.nmat, "materials"), (mj.nskin, "skins"),
+        (mj.nsensor, "sensors"), (mj.ncam, "cameras"), (mj.nlight, "lights"), (mj.ntex, "textures"),
+        (mj.nmat, "materials"), (mj.nskin, "skins"),
         (mj.nnumeric + mj.ntext + mj.ntuple, "custom fields"),
         (mj.nmocap, "mocap bodies: they are fixed to the world where the file has them; their motion"),
     ):  # fmt: skip
@@ -90,7 +87,7 @@ def report_the_rest(mj: Any, builder: ModelBuilder) -> None:
         builder.report("a fluid (density, viscosity): not represented", lost=True)
     changed = _options(mj.opt)
     if changed:
-        builder.report(f"<option> {', '.join(changed)}: not represented; `simulate` takes `dt` and `integrator`")
+        builder.report(f"<option> {', '.join(changed)}: not represented")
 
 
 def _options(options: Any) -> list[str]:
@@ -98,6 +95,8 @@ def _options(options: Any) -> list[str]:
     import mujoco
 
     usual, said = mujoco.MjOption(), []
+    if int(options.integrator) not in INTEGRATORS:
+        said.append(f"integrator {int(options.integrator)}")
     for key in _OPTIONS:
         value = getattr(options, key, None)
         if value is not None and not np.array_equal(value, getattr(usual, key)):

@@ -8,19 +8,29 @@ the frame that has the MuJoCo body's name is always where MuJoCo has that body.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sarrus.errors import ModelError, optional_package
+from sarrus.importers.geometries_mjcf import add_geometries
+from sarrus.importers.mjcf_assets import AssetFiles
 from sarrus.importers.mujoco_actuators import add_actuators
 from sarrus.importers.mujoco_constraints import add_constraints
-from sarrus.importers.mujoco_fields import disabled, field_of, name_of, report_the_rest, rotation_from_wxyz
+from sarrus.importers.mujoco_fields import (
+    INTEGRATORS,
+    disabled,
+    field_of,
+    name_of,
+    report_the_rest,
+    rotation_from_wxyz,
+)
+from sarrus.importers.mujoco_keyframes import Key, fitting, keyframes, keys_of_model
 from sarrus.importers.mujoco_state import from_mujoco_state
 from sarrus.importers.names import Names, first_free
-from sarrus.importers.visuals_mjcf import MeshFiles, add_visuals
+from sarrus.importers.visuals_mjcf import add_visuals
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.model import Model
@@ -33,19 +43,23 @@ _UNIT = 1e-6
 _FAR = 1e9  # radians or metres beyond which a position is rounding
 _FINITE = {
     "body": ("body_mass", "body_pos", "body_quat", "body_ipos", "body_iquat", "body_inertia"),
-    "joint": ("jnt_pos", "jnt_axis"), "site": ("site_pos", "site_quat"), "geom": ("geom_pos", "geom_quat", "geom_size"),
+    "joint": ("jnt_pos", "jnt_axis"), "site": ("site_pos", "site_quat"),
+    "geom": ("geom_pos", "geom_quat", "geom_size", "geom_friction", "geom_margin"),
 }  # fmt: skip
 _WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, nv
 
 
 def from_mujoco(mj_model: Any) -> Model:
-    """A model from a `mujoco.MjModel`. Contacts, sensors and the like are listed in the import report."""
-    return import_mujoco(mj_model, (), MeshFiles())
+    """A model from a `mujoco.MjModel`. Sensors and the like are listed in the import report."""
+    return import_mujoco(mj_model, (), AssetFiles())
 
 
-def import_mujoco(mj_model: Any, notes: Iterable[str], meshes: MeshFiles) -> Model:
-    """As `from_mujoco`, with lines that go into the import report, and the files of meshes that are stand-ins."""
-    importer = _Importer(mj_model, meshes)
+def import_mujoco(mj_model: Any, notes: Iterable[str], files: AssetFiles, keys: Sequence[Key] | None = None) -> Model:
+    """As `from_mujoco`, with lines for the import report, the files of what is a stand-in, and keyframes.
+
+    keys  None: those of the compiled model
+    """
+    importer = _Importer(mj_model, files, keys)
     for note in notes:
         importer.builder.report(note)
     return importer.model()
@@ -68,9 +82,10 @@ def _nonlinear(mj: Any, joint: int, v: slice) -> bool:
 
 
 class _Importer:
-    def __init__(self, mj: Any, meshes: MeshFiles) -> None:
+    def __init__(self, mj: Any, files: AssetFiles, keys: Sequence[Key] | None) -> None:
         mujoco = optional_package("mujoco", "MuJoCo models need mujoco", "mujoco")
-        self.mj, self.meshes = mj, meshes
+        self.mj, self.files = mj, files
+        self.keys = keys_of_model(mj) if keys is None else keys
         name = bytes(mj.names).split(b"\0")[0].decode() or "robot"
         off = mj.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
         self.builder = ModelBuilder(name, gravity=(0.0, 0.0, 0.0) if off else mj.opt.gravity)
@@ -84,12 +99,22 @@ class _Importer:
             self._add_body(body)
         sites = self._add_sites()
         add_constraints(self.mj, self.builder, self.bodies, self.joints, sites)
-        add_actuators(self.mj, self.builder, self.joints)
-        add_visuals(self.mj, self.builder, self.bodies, self.meshes)
+        controls = add_actuators(self.mj, self.builder, self.joints)
+        add_visuals(self.mj, self.builder, self.bodies, self.files)
+        add_geometries(self.mj, self.builder, self.bodies, self.files)
+        keys = fitting(self.mj, self.keys)
+        if len(keys) < len(self.keys):
+            self.builder.report(f"{len(self.keys) - len(keys)} keyframes: not represented")
         report_the_rest(self.mj, self.builder)
         model = self.builder.build(allow_ill_posed=True)
         home, _ = from_mujoco_state(model, self.mj.qpos0, np.zeros(model.nv))
-        return replace(model, home=home)
+        return replace(
+            model,
+            home=home,
+            keyframes=keyframes(model, self.mj, keys, controls),
+            time_step=float(self.mj.opt.timestep),
+            integrator_hint=INTEGRATORS.get(int(self.mj.opt.integrator)),
+        )
 
     def _check_finite(self) -> None:
         """MuJoCo lets infinite numbers pass, and makes others of them."""

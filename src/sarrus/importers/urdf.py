@@ -12,6 +12,7 @@ import numpy as np
 
 from sarrus.errors import InertiaError, listed
 from sarrus.importers.document import Document, Source, read_document, reading
+from sarrus.importers.geometries_urdf import add_geometries
 from sarrus.importers.urdf_extension import Extension, read_extension
 from sarrus.importers.urdf_plus import TreeEdge, add_couplings, add_frames, add_loops, add_transmissions
 from sarrus.importers.urdf_reader import (
@@ -115,6 +116,8 @@ class _Tree:
         self.extension.add_loops(self.builder, moved | self.body_of)
         add_transmissions(self.document, self.builder, {edge.joint: edge.nv for edge in self.edges.values()})
         add_visuals(self.document, self.builder, self.body_of)
+        heavy = [link for link, inertial in self.inertials.items() if inertial["mass"] > 0.0]
+        add_geometries(self.document, self.builder, self.body_of, self.edges, heavy)
 
     def _add_root(self, root: str, joints: list[str], floating_base: bool) -> None:
         own = len(joints) == 1 and JOINT_KINDS[self.joints[joints[0]].type] == "free"

@@ -20,7 +20,7 @@ _ADVICE = "this is a xacro file: turn it into a URDF with `xacro FILE > robot.ur
 
 class Tag(NamedTuple):
     """What may stand in a tag: attributes, children that are read, children that are known but not represented,
-    children that are read elsewhere (`visuals_urdf.py`, `urdf_plus.py`)."""
+    children that are read elsewhere (`visuals_urdf.py`, `geometries_urdf.py`, `urdf_plus.py`)."""
 
     attributes: dict[str, int]  # how many numbers each holds; 0: words
     children: frozenset[str]
@@ -37,7 +37,7 @@ def _tag(attributes: str = "", children: str = "", known: str = "", elsewhere: s
 
 VOCABULARY = {
     "robot": _tag("name version", "link joint loop coupling frame", "gazebo sensor", "material transmission"),
-    "link": _tag("name", "inertial", "collision sensor", "visual"),
+    "link": _tag("name", "inertial", "sensor", "visual collision"),
     "inertial": _tag("", "origin mass inertia"),
     "joint": _tag(
         "name type independent", "parent child origin axis limit dynamics mimic", "safety_controller calibration"

@@ -13,10 +13,10 @@ from typing import Any
 
 from sarrus.importers.document import Document, expected, plain_numbers
 from sarrus.model.builder import ModelBuilder
-from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Mesh, Shape, Sphere
+from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Mesh, Sphere
 
 
-class _DrawingError(Exception):
+class ShapeError(Exception):
     """Why not, in words."""
 
 
@@ -31,16 +31,18 @@ def add_visuals(document: Document, builder: ModelBuilder, body_of: Mapping[str,
                 continue
             material = element.find("material")
             try:
+                position, rotation = read_pose(element)
                 builder.add_visual(
                     body_of[link.get("name")],
-                    _shape(element.find("geometry"), files),
-                    position=_numbers(element.find("origin"), "xyz", 3, (0.0, 0.0, 0.0)),
-                    rotation=_numbers(element.find("origin"), "rpy", 3, (0.0, 0.0, 0.0)),
+                    read_shape(element.find("geometry"), files),
+                    position=position,
+                    rotation=rotation,
                     color=None if material is None else _rgba(material) or colors.get(material.get("name")),
                     collision=element.tag == "collision",
                 )
-            except _DrawingError as why:
-                builder.report(f"a <{element.tag}> of link {link.get('name')!r}: {why}: not drawn")
+            except ShapeError as why:
+                if element.tag == "visual":  # what touches is reported in `geometries_urdf.py`
+                    builder.report(f"a <visual> of link {link.get('name')!r}: {why}: not drawn")
 
 
 class MeshPaths:
@@ -75,10 +77,17 @@ class MeshPaths:
         return next((folder / package for folder in [*above, *searched] if (folder / package).is_dir()), None)
 
 
-def _shape(geometry: Any, files: MeshPaths) -> Shape:
+def read_pose(element: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Position, and roll, pitch and yaw, of a `<visual>` or `<collision>`."""
+    origin = element.find("origin")
+    return _numbers(origin, "xyz", 3, (0.0, 0.0, 0.0)), _numbers(origin, "rpy", 3, (0.0, 0.0, 0.0))
+
+
+def read_shape(geometry: Any, files: MeshPaths) -> Box | Sphere | Cylinder | Capsule | Mesh:
+    """What is in a `<geometry>`."""
     part = None if geometry is None else next(iter(geometry), None)
     if part is None:
-        raise _DrawingError("it has no geometry")
+        raise ShapeError("it has no geometry")
     if part.tag == "box":
         return Box(_three(part, "size"))
     if part.tag == "sphere":
@@ -88,9 +97,9 @@ def _shape(geometry: Any, files: MeshPaths) -> Shape:
         return kind(_number(part, "radius"), _number(part, "length"))
     if part.tag == "mesh":
         if not part.get("filename"):
-            raise _DrawingError("its <mesh> has no 'filename'")
+            raise ShapeError("its <mesh> has no 'filename'")
         return Mesh(files.resolve(part.get("filename")), _three(part, "scale", (1.0, 1.0, 1.0)))
-    raise _DrawingError(f"its geometry is <{part.tag}>. Valid: box, sphere, cylinder, capsule, mesh")
+    raise ShapeError(f"its geometry is <{part.tag}>. Valid: box, sphere, cylinder, capsule, mesh")
 
 
 def _three(element: Any, name: str, default: Any = None) -> tuple[float, float, float]:
@@ -110,13 +119,13 @@ def _numbers(element: Any, name: str, count: int, default: Any = None) -> tuple[
     if values is None and default == (1.0, 1.0, 1.0):  # some files write one number for all three scales
         values = 3 * (plain_numbers(text, 1) or ()) or None
     if values is None:
-        raise _DrawingError(f"{name}={text!r}, expected {expected(count)}")
+        raise ShapeError(f"{name}={text!r}, expected {expected(count)}")
     return values
 
 
 def _rgba(material: Any) -> Color | None:
     try:
         r, g, b, a = _numbers(material.find("color"), "rgba", 4)
-    except _DrawingError:
+    except ShapeError:
         return None
     return (r, g, b, a)

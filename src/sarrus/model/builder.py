@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from sarrus.model.actuators import Actuator, actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, Joint, Placement
 from sarrus.model.constraints import Constraint
 from sarrus.model.fields import as_gravity, field, nonphysical, placement
+from sarrus.model.geometries import ContactShape, Geometry, GeometryPair
+from sarrus.model.make_geometry import make_geometry, make_pair
 from sarrus.model.make_joint import make_joint
 from sarrus.model.model import Model
 from sarrus.model.visuals import Color, Shape, Visual
@@ -48,6 +51,9 @@ class ModelBuilder:
         self._joint_names: set[str] = set()
         self._actuators: dict[str, Actuator] = {}
         self._visuals: list[tuple[str, Visual]] = []
+        self._geometries: dict[str, tuple[str, Geometry]] = {}
+        self._geometry_pairs: list[GeometryPair] = []
+        self._excluded_pairs: list[tuple[str, str]] = []
         self._report: dict[str, bool] = {}  # line: whether it is about physics that is lost
 
     def add_body(
@@ -143,6 +149,48 @@ class ModelBuilder:
         self._visuals.append((body, Visual(WORLD, pose, shape, color, collision)))
         return self
 
+    def add_geometry(
+        self,
+        body: str,
+        shape: ContactShape,
+        *,
+        name: str | None = None,
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None,
+        **numbers: Any,
+    ) -> ModelBuilder:
+        """Give a body, a frame or "world" a shape of `sarrus.model.geometries` that can touch others.
+
+        name           default: "<body>_geometry_<k>"
+        friction       a coefficient (1), up to three of them (sliding, torsional, rolling), or a `Friction`
+        dimensions     1: no friction, 3: sliding (default), 4: twisting too, 6: rolling too
+        category, collides_with  bits (1, 1): two may meet if a category of one is among what the other collides with
+        margin         metres from which on a contact is looked at (0)
+        priority       of two geometries that differ in it, the higher one gives friction and dimensions (0)
+
+        Planes and height fields are of the world only.
+        """
+        if name is None:
+            made_up = (f"{body}_geometry_{k}" for k in count())
+            name = next(x for x in made_up if x not in self._geometries)
+        if name in self._geometries:
+            raise NameClashError(f"there is a geometry {name!r} already")
+        pose = placement(position, rotation, name, "geometry ")
+        self._geometries[name] = (body, make_geometry(name, body, shape, pose, **numbers))
+        return self
+
+    def add_geometry_pair(
+        self, a: str, b: str, *, friction: Any = None, dimensions: int | None = None, margin: float | None = None
+    ) -> ModelBuilder:
+        """Let two geometries meet whatever their categories, parents and exclusions say; None: as they say."""
+        self._geometry_pairs.append(make_pair(a, b, friction, dimensions, margin))
+        return self
+
+    def exclude_pair(self, a: str, b: str) -> ModelBuilder:
+        """Never let the geometries of two bodies meet (or of "world"), nor those of links on fixed joints so named."""
+        self._excluded_pairs.append((a, b))
+        return self
+
     def report(self, line: str, *, lost: bool = False) -> ModelBuilder:
         """Note something that the model does not represent; it is shown as `model.import_report`.
 
@@ -154,6 +202,12 @@ class ModelBuilder:
     def has_name(self, name: str) -> bool:
         """Whether a body or frame of that name was added."""
         return name in self._links or name in self._frames or name == WORLD_NAME
+
+    def is_fixed(self, body: str) -> bool:
+        """Whether a body that was added is fixed to the world, or is the world."""
+        while body in self._links and self._links[body].joint is None:
+            body = self._links[body].parent
+        return body == WORLD_NAME
 
     def build(self, *, allow_ill_posed: bool = False) -> Model:
         """Check everything, merge fixed joints, put parents first and make the model.
@@ -168,6 +222,12 @@ class ModelBuilder:
             if name not in on_body:
                 raise unknown_name("body", name, on_body)
             return on_body[name]
+
+        def placed(body: str, geometry: Geometry) -> Geometry:
+            link = body
+            while link in self._frames:
+                link = self._frames[link][0]
+            return replace(geometry.moved(*found(body)), link=link)
 
         for link in self._sorted_links():
             parent, carrier = on_body[link.parent]
@@ -194,6 +254,9 @@ class ModelBuilder:
             lost_physics=lost,
             visuals=tuple(visual.moved(*found(body)) for body, visual in self._visuals),
             actuators=tuple(self._actuators.values()),
+            geometries=tuple(placed(*declared) for declared in self._geometries.values()),
+            geometry_pairs=tuple(self._geometry_pairs),
+            excluded_pairs=tuple(self._excluded_pairs),
         )
         try:
             check_well_posed(model)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ModelError, NameClashError
+from sarrus.errors import ModelError, NameClashError, listed
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Frame, Placement
 from sarrus.model.constraints import Kind
 from sarrus.model.embedding import Embedding
+from sarrus.model.geometries import GROUND, Geometry
+from sarrus.model.keyframes import Keyframe, Keyframes
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral
 from sarrus.spatial.arrays import Array
@@ -20,11 +23,13 @@ from sarrus.spatial.arrays import Array
 def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
     """`model` with `other` mounted on one of its frames: what was fixed to other's world is then fixed to that frame.
 
-    prefix  put before every name of `other` (bodies, joints, frames, constraints, actuators); its world becomes the
-            frame `prefix + "world"`
+    prefix  put before every name of `other` (bodies, joints, frames, constraints, actuators, geometries); its world
+            becomes the frame `prefix + "world"`
 
-    `other` keeps its constraints; gravity is the model's. Its bodies follow those of `model`, so q and v are joined
-    in that order. What is embedded in `model` stays so; `other` must not be embedded.
+    `other` keeps its constraints; gravity and time step are the model's. Its bodies follow those of `model`, so q and v
+    are joined in that order. What is embedded in `model` stays so; `other` must not be embedded. Keyframes of one name
+    are joined; a robot that has none of that name is at home. Planes and height fields of `other` are left out where
+    it is mounted on a body that moves (a line of the report).
     """
     mount = model.frame(frame)
     if other.embedding is not None:
@@ -46,6 +51,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
     frames = [Frame(named(f.name), *mounted(f.body, f.placement)) for f in other.frames]
     clashes = {f.name for f in frames} & set(model.frame_names)
     clashes |= {b.joint.name for b in bodies} & set(model.joint_names)
+    clashes |= {named(g.name) for g in other.geometries} & {g.name for g in model.geometries}
     if clashes:
         raise NameClashError(f"both robots have {', '.join(sorted(map(repr, clashes)))}: give `attach` a prefix")
     for constraint in (*model.constraints, *other.constraints):
@@ -54,19 +60,66 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
                 f"attach: constraint {constraint.name!r} is of the centre of mass of one robot; joined they have "
                 f"another. Declare it afterwards"
             )
+    ground = [g for g in other.geometries if isinstance(g.shape, GROUND) and mount.body != WORLD]
+    geometries = [
+        _renamed_geometry(g, named).moved(*mounted(g.body, Placement.identity()))
+        for g in other.geometries
+        if g not in ground
+    ]
+    left_out = {g.name for g in ground}
+    pairs = [
+        replace(pair, a=named(pair.a), b=named(pair.b))
+        for pair in other.geometry_pairs
+        if not {pair.a, pair.b} & left_out
+    ]
     return replace(
         model,
         name=f"{model.name}_{prefix}{other.name}",
         bodies=(*model.bodies, *bodies),
         frames=(*model.frames, *frames),
         constraints=(*model.constraints, *(c.renamed(named) for c in other.constraints)),
-        import_report=_joined_report(model, other),
+        import_report=(*_joined_report(model, other), *_about_ground(ground, other, mount)),
         lost_physics=(*model.lost_physics, *other.lost_physics),
         home=_joined_home(model, other),
         embedding=_joined_embedding(model, other),
         visuals=(*model.visuals, *(v.moved(*mounted(v.body, Placement.identity())) for v in other.visuals)),
         actuators=(*model.actuators, *(_renamed_actuator(a, named) for a in other.actuators)),
+        geometries=(*model.geometries, *geometries),
+        geometry_pairs=(*model.geometry_pairs, *pairs),
+        excluded_pairs=(*model.excluded_pairs, *((named(a), named(b)) for a, b in other.excluded_pairs)),
+        keyframes=Keyframes(_joined_keyframes(model, other)),
     )
+
+
+def _renamed_geometry(geometry: Geometry, named: Any) -> Geometry:
+    return replace(geometry, name=named(geometry.name), link=named(geometry.link))
+
+
+def _about_ground(ground: list[Geometry], other: Model, mount: Frame) -> list[str]:
+    if not ground:
+        return []
+    names = listed([geometry.name for geometry in ground])
+    return [f"{len(ground)} planes or height fields of {other.name} ({names}): left out, as {mount.name!r} moves"]
+
+
+def _joined_keyframes(model: Model, other: Model) -> Iterator[tuple[str, Keyframe]]:
+    for name in dict.fromkeys((*model.keyframes, *other.keyframes)):
+        first, second = (_keyframe_or_home(part, name) for part in (model, other))
+        yield (
+            name,
+            Keyframe(
+                np.concatenate([first.q, second.q]),
+                np.concatenate([first.v, second.v]),
+                np.concatenate([first.controls, second.controls]),
+                max(first.time, second.time),
+            ),
+        )
+
+
+def _keyframe_or_home(model: Model, name: str) -> Keyframe:
+    if name in model.keyframes:
+        return model.keyframes[name]
+    return Keyframe(home_or_neutral(model), np.zeros(model.nv), np.zeros(model.nu))
 
 
 def _joined_home(model: Model, other: Model) -> Array | None:

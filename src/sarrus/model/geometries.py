@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sarrus.model.bodies import Placement
+from sarrus.model.bodies import WORLD_NAME, Placement, freeze
 from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from sarrus.spatial.arrays import Array
 
@@ -24,6 +24,9 @@ class ConvexMesh:
     vertices: Array  # (n, 3), those on the hull only
     path: str = ""  # the file that it came from
 
+    def __post_init__(self) -> None:
+        freeze(self.vertices)
+
 
 @dataclass(frozen=True, eq=False)
 class HeightField:
@@ -36,8 +39,12 @@ class HeightField:
     heights: Array
     size: tuple[float, float]
 
+    def __post_init__(self) -> None:
+        freeze(self.heights)
+
 
 ContactShape = Plane | Sphere | Capsule | Cylinder | Box | Ellipsoid | ConvexMesh | HeightField
+GROUND = (Plane, HeightField)  # shapes without an end: of the world only
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,7 @@ class Geometry:
     category, collides_with  bits: two geometries may meet if a category of one is among what the other collides with
     margin      metres from which on a contact is looked at
     priority    of two geometries that differ in it, the higher one gives friction and dimensions; else the larger ones
+    link        the body that it was declared on, which may have been merged into `body`: what `excluded_pairs` name
     """
 
     name: str
@@ -71,6 +79,10 @@ class Geometry:
     collides_with: int = 1
     margin: float = 0.0
     priority: int = 0
+    link: str = WORLD_NAME
+
+    def __post_init__(self) -> None:
+        freeze(self.placement.R, self.placement.p)
 
     def moved(self, body: int, by: Placement) -> Geometry:
         """The same shape on another body, in whose frame this one's body is placed."""

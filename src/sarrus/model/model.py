@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -17,14 +18,18 @@ import numpy as np
 
 from sarrus.errors import ModelError, NameClashError, unknown_name
 from sarrus.model.actuators import Actuator
-from sarrus.model.bodies import Body, Frame, freeze
+from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, freeze
 from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.embedding import Embedding
-from sarrus.model.fields import as_gravity
-from sarrus.model.geometries import Geometry, GeometryPair
+from sarrus.model.fields import as_gravity, placement
+from sarrus.model.geometries import GROUND, Geometry, GeometryPair, Plane
+from sarrus.model.keyframes import Keyframe, Keyframes
 from sarrus.model.layout import StateLayout, spans
+from sarrus.model.make_geometry import make_geometry
 from sarrus.model.visuals import Visual
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
+
+GROUND_NAME = "ground"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +53,17 @@ class Model:
     actuators: tuple[Actuator, ...] = ()  # what controls do; no part of `digest`
     geometries: tuple[Geometry, ...] = ()  # what it touches with, the world's among them; no part of `digest`
     geometry_pairs: tuple[GeometryPair, ...] = ()  # that may meet although their categories do not say so
-    excluded_pairs: tuple[tuple[str, str], ...] = ()  # of bodies (or "world") whose geometries never meet
+    excluded_pairs: tuple[tuple[str, str], ...] = ()  # of links (or "world") whose own geometries never meet
+    keyframes: Mapping[str, Keyframe] = field(default_factory=Keyframes)  # states that a file names
+    time_step: float | None = None  # seconds, that a file asks for
+    integrator_hint: str | None = None  # the integrator of `simulate` that is most like what a file asks for
 
     def __post_init__(self) -> None:
         freeze(self.gravity, *([] if self.home is None else [self.home]))
         check_constraint_names(self)
         check_actuators(self)
+        check_geometries(self)
+        check_keyframes(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is declared, without what was computed from it."""
@@ -139,6 +149,13 @@ class Model:
             raise unknown_name("frame", name, self.frame_names)
         return self.frames[self._frame_index[name]]
 
+    def geometry(self, name: str) -> Geometry:
+        """A geometry by its name; the error for an unknown one lists the valid ones."""
+        for found in self.geometries:
+            if found.name == name:
+                return found
+        raise unknown_name("geometry", name, (geometry.name for geometry in self.geometries))
+
     @cached_property
     def digest(self) -> str:
         """A hash of everything that the model declares (not of what it looks like, nor of its actuators)."""
@@ -198,6 +215,17 @@ class Model:
         """The same robot in another gravitational field (a vector in the world frame)."""
         return replace(self, gravity=as_gravity(gravity))
 
+    def with_ground(self, friction: Any = 1.0, height: float = 0.0) -> Model:
+        """The same robot over a horizontal plane of the world that is called "ground".
+
+        friction  a coefficient, up to three (sliding, torsional, rolling), or a `Friction`
+        """
+        if any(geometry.name == GROUND_NAME for geometry in self.geometries):
+            raise NameClashError(f"there is a geometry {GROUND_NAME!r} already")
+        pose = placement((0.0, 0.0, height), None, GROUND_NAME)
+        ground = make_geometry(GROUND_NAME, WORLD_NAME, Plane(), pose, friction=friction)
+        return replace(self, geometries=(*self.geometries, ground))
+
 
 def check_constraint_names(model: Model) -> None:
     """Every name that a constraint uses exists, and no two constraints share theirs."""
@@ -232,3 +260,36 @@ def check_actuators(model: Model) -> None:
                     f"actuator {found.name!r} acts on {name!r}, a {kind.name} joint: an actuator needs joints of one "
                     f"coordinate"
                 )
+
+
+def check_geometries(model: Model) -> None:
+    """No two geometries share their name, those without an end are the world's, and pairs name what there is."""
+    names: set[str] = set()
+    for geometry in model.geometries:
+        if geometry.name in names:
+            raise NameClashError(f"two geometries are called {geometry.name!r}")
+        names.add(geometry.name)
+        if not WORLD <= geometry.body < model.nb:
+            raise ModelError(f"geometry {geometry.name!r} is on body {geometry.body} of {model.nb}")
+        if isinstance(geometry.shape, GROUND) and geometry.body != WORLD:
+            raise ModelError(
+                f"geometry {geometry.name!r} on body {model.bodies[geometry.body].name!r}: planes and height fields "
+                f"are of the world"
+            )
+    for pair in model.geometry_pairs:
+        for name in (pair.a, pair.b):
+            if name not in names:
+                raise unknown_name("geometry of a pair:", name, names)
+    for excluded in model.excluded_pairs:
+        for name in excluded:
+            if name not in model._frame_index:
+                raise unknown_name("body of an excluded pair:", name, model.frame_names)
+
+
+def check_keyframes(model: Model) -> None:
+    """Keyframes have the model's sizes."""
+    for name, found in model.keyframes.items():
+        for key, size in (("q", model.nq), ("v", model.nv), ("controls", model.nu)):
+            shape = getattr(found, key).shape
+            if shape != (size,):
+                raise ModelError(f"{key} of keyframe {name!r} has shape {shape}, expected ({size},)")

@@ -123,10 +123,10 @@ def joint_force_parameters(model: Model, which: JointForces, dt: float | None) -
         if joint.type.nq == joint.type.nv:
             lower[at], upper[at] = joint.lower, joint.upper
     tendons = tendons_of(model)
-    joints = [_per_velocity(model, name) for name in ("damping", "stiffness", "friction")]
+    joints = [joint_property(model, name) for name in ("damping", "stiffness", "friction")]
     along_joints, along_tendons = _chosen(which, *joints, lower, upper), _chosen(which, *tendons[3:])
     acting = np.concatenate([np.abs(x[2]) + np.isfinite(x[3:]).any(axis=0) for x in (along_joints, along_tendons)])
-    inverses = _inverse_inertias(model) if acting.any() else [np.eye(model.nv)]
+    inverses = inverse_inertias(model) if acting.any() else [np.eye(model.nv)]
     inertia = np.min([1.0 / np.diag(inverse) for inverse in inverses], axis=0)
     of_tendons = [min(1.0 / (c @ inverse @ c) for inverse in inverses) if c.any() else 1.0 for c in tendons.of_v]
     return JointForceParameters(
@@ -150,7 +150,7 @@ def _passive_parameters(which: JointForces, given: list[Array], inertia: Array) 
     return PassiveParameters(damping, stiffness, friction, lower, upper, tuple(inertia.tolist()), speed, time)
 
 
-def _inverse_inertias(model: Model) -> list[Array]:
+def inverse_inertias(model: Model) -> list[Array]:
     """M^-1 in a few configurations."""
     crba = find("crba").text
     samples = [neutral(model), *(random_state(model, seed)[0] for seed in range(_SAMPLES))]
@@ -189,10 +189,10 @@ def clamp_effort(model: Model, tau: Array) -> Array:
 
 def effort_limits(model: Model) -> Array:
     """(nv,), infinite where there is none."""
-    return _per_velocity(model, "effort_limit")
+    return joint_property(model, "effort_limit")
 
 
-def _per_velocity(model: Model, name: str) -> Array:
+def joint_property(model: Model, name: str) -> Array:
     """(nv,) a property of joints."""
     return _joined(np.asarray(getattr(body.joint, name), float) for body in model.bodies)
 

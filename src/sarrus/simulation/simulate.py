@@ -31,8 +31,8 @@ def simulate(
     v0: Any = None,
     controller: PythonController | AbstractController | None = None,
     duration: float = 1.0,
-    dt: float = 1e-3,
-    integrator: str = "semi_implicit_euler",
+    dt: float | None = None,
+    integrator: str = "auto",
     method: str | None = None,
     **more: Any,
 ) -> Trajectory:
@@ -48,7 +48,7 @@ def rollout(
     q0: Any,
     v0: Any = None,
     tau: Any = None,
-    dt: float = 1e-3,
+    dt: float | None = None,
     **more: Any,
 ) -> Trajectory:
     """A batch of robots over time, in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv), or controls.

@@ -15,6 +15,7 @@ from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.registry.table import find
+from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
@@ -31,6 +32,7 @@ from sarrus.simulation.steppers import (
     PythonStepper,
     StepRange,
 )
+from sarrus.simulation.stiffness import stiff_joints
 from sarrus.simulation.time_loop import TimeLoop
 from sarrus.simulation.trajectory import State, Trajectory
 from sarrus.simulation.trajectory_files import FIELDS
@@ -40,6 +42,8 @@ from sarrus.status import Status
 # Options of methods that iterate, where nothing else is said. The residual is relative to the accelerations: no step
 # notices it. Within a step loops are not quite closed, and rows that are redundant where they are (Bennett's linkage)
 # are then independent by very little: taken at their word they would lock the mechanism.
+ON_GROUND = ("semi_implicit_euler", "implicit")  # integrators that know contacts
+_DT = 1e-3  # seconds, where nobody says
 _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
 
 
@@ -47,8 +51,9 @@ _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
 class Simulation:
     """How a robot is stepped through time, and what is recorded of it: settings that are checked when they are made.
 
-    dt             seconds per step
-    integrator     semi_implicit_euler, implicit, rk4, adaptive
+    dt             seconds per step; None: as the model's file says, or 1e-3
+    integrator     semi_implicit_euler, implicit, rk4, adaptive; auto: implicit where springs, dampers or servos are
+                   stiff for steps of that size, else semi_implicit_euler (`notes` says why)
     method         of forward dynamics (`sarrus.methods()`); None: what fits the robot
     controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
     options        of the method: a dictionary
@@ -56,16 +61,18 @@ class Simulation:
                    there are constraints and no Baumgarte feedback
     stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
     joint_forces   damping, springs, friction, limits, effort limits: all, none, or a `JointForces`
+    contacts       whether what can touch does: True, False, or a `ContactOptions`
     accuracy       of the adaptive integrator: error of a step, in radians or metres (and per second)
-    record         what is recorded, beside q and v: tau, qdd, forces, residual, iterations, status
+    record         what is recorded, beside q and v: tau, qdd, forces, residual, iterations, status,
+                   contacts
     record_every   steps from one recorded state to the next; the first and the last are always recorded
     threads        for a batch; None: as many as are worth it
     dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
     """
 
     model: Model
-    dt: float = 1e-3
-    integrator: str = "semi_implicit_euler"
+    dt: float = None  # type: ignore[assignment]  # a number once it is made
+    integrator: str = "auto"
     method: str | None = None
     _: KW_ONLY
     controller: PythonController | AbstractController | None = None
@@ -73,6 +80,7 @@ class Simulation:
     project_every: int | str | None = "auto"
     stabilization: float | None = None
     joint_forces: bool | JointForces = True
+    contacts: bool | ContactOptions = True
     accuracy: float = 1e-6
     record: Iterable[str] = tuple(FIELDS)
     record_every: int = 1
@@ -80,8 +88,10 @@ class Simulation:
     dtype: str = "float64"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.integrator, str) or self.integrator not in INTEGRATORS:
-            raise unknown_name("integrator", self.integrator, INTEGRATORS)
+        if self.dt is None:
+            object.__setattr__(self, "dt", self.model.time_step or _DT)
+        if not isinstance(self.integrator, str) or self.integrator not in ("auto", *INTEGRATORS):
+            raise unknown_name("integrator", self.integrator, ("auto", *INTEGRATORS))
         check_name("dtype", self.dtype, ("float64", "float32"))
         if self.dtype == "float32" and self.integrator == "adaptive":
             raise UnsupportedError("the adaptive integrator needs float64: float32 rounds more than a step errs")
@@ -97,6 +107,20 @@ class Simulation:
             check_name("recorded array", name, FIELDS)
         if self.controller is not None and not isinstance(self.controller, AbstractController):
             check_function("controller", self.controller)
+        if self.integrator == "auto":
+            object.__setattr__(self, "integrator", "implicit" if self._stiff else "semi_implicit_euler")
+        if not isinstance(self.contacts, bool | ContactOptions):
+            raise StateError(f"contacts is {self.contacts!r}. Valid: True, False, sarrus.ContactOptions(...)")
+        if self._contact is not None and self.integrator not in ON_GROUND:
+            raise UnsupportedError(
+                f"integrator {self.integrator!r} knows no impacts. Valid with contacts: {', '.join(ON_GROUND)}; "
+                f"contacts=False lets nothing touch"
+            )
+        if self._contact is not None and self.method is not None:
+            raise UnsupportedError(
+                f"method {self.method!r} is of motion without contacts; with contacts, dynamics are solved in joint "
+                f"space. Give no method, or contacts=False"
+            )
         method, _ = find(self._method), self._project_every  # which are checked by being found
         if not isinstance(self.options, dict | None):
             raise StateError(f"options is {self.options!r}: expected a dictionary. Valid: {', '.join(method.options)}")
@@ -144,7 +168,13 @@ class Simulation:
             "record_every": self.record_every, "project_every": self._project_every,
             "stabilization": self.stabilization, "status_words": [status.words for status in Status],
         }  # fmt: skip
-        names = tuple(dict.fromkeys(["q", "v", *self.record]))
+        names = self._recorded
+        if self._contact is not None:
+            contacts = self._contact.contacts
+            settings |= {
+                "method": "contact",
+                "contact_names": [contacts.pair_of(k).names for k in range(contacts.count)],
+            }
         threads = stepper.kernels.step.threads_for(len(q) * steps, self.threads)
         whole = StepRange(len(q), 0, steps, steps, self.record_every, names, threads, progress, self.dtype)
         return TimeLoop(self.stepped_model, whole, stepper, settings).run(q, v, save, resume)
@@ -199,12 +229,15 @@ class Simulation:
         carry = stepper.begin(q, v, first)
         if isinstance(state, StepResult):
             before = {"alive": state.alive, "forces0": state.forces} | state.carried
+            before |= {"contact_numbers0": state.contact_numbers, "contact_impulses0": state.contact_impulses}
             carry |= {
-                name: np.array(x, self.dtype).reshape(carry[name].shape) for name, x in before.items() if name in carry
+                name: np.array(x, self.dtype).reshape(carry[name].shape)
+                for name, x in before.items()
+                if name in carry and x is not None
             }
         threads = stepper.kernels.step.threads_for(batch, self.threads)
         rows, done = stepper.advance(
-            carry, StepRange(batch, first, first + 1, first + 2, 1, tuple(FIELDS), threads, dtype=self.dtype)
+            carry, StepRange(batch, first, first + 1, first + 2, 1, self._fields, threads, dtype=self.dtype)
         )
         if done == first:
             raise KeyboardInterrupt
@@ -219,8 +252,22 @@ class Simulation:
         found |= {"alive": carry["alive"].reshape(shape), "worst_status": np.array(status, self.dtype)}
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else x for name, x in found.items()}
         carried = {name: x.copy() for name, x in carry.items() if name not in StepResult._fields}
+        for name in ("contact_numbers", "contact_impulses"):
+            arrays[name] = carry[f"{name}0"].copy() if f"{name}0" in carry else None
+        arrays.setdefault("contacts", None)
         count, time = first + 1, (first + 1) * self.dt
         return StepResult(**arrays, step=np.full(shape, count, self.dtype), steps=count, time=time, carried=carried)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was decided, and what does not happen, that one should know."""
+        notes = []
+        if self._stiff and self.integrator == "implicit":
+            more = f" and {len(self._stiff) - 1} more" if len(self._stiff) > 1 else ""
+            notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
+        if self.contacts is not False:
+            notes += contact_notes(self.model, self._contact_options)
+        return notes
 
     # --- how it is done ---------------------------------------------------------------------------------------
 
@@ -234,6 +281,37 @@ class Simulation:
         return method_for(self.stepped_model, self.method)
 
     @cached_property
+    def _contact(self) -> ContactSettings | None:
+        """None: nothing touches."""
+        if self.contacts is False:
+            return None
+        return contact_settings(self.stepped_model, self._contact_options)
+
+    @property
+    def _contact_options(self) -> ContactOptions:
+        return self.contacts if isinstance(self.contacts, ContactOptions) else ContactOptions()
+
+    @cached_property
+    def _stiff(self) -> list[str]:
+        """Joints that are stiff for steps of this size, in words."""
+        controllers = [self.controller] if isinstance(self.controller, AbstractController) else []
+        return stiff_joints(self.model, self._acting if self.joint_forces else NONE, controllers, self.dt)
+
+    @property
+    def _acting(self) -> JointForces:
+        return self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
+
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        """All that can be recorded."""
+        return tuple(name for name in FIELDS if name != "contacts" or self._contact is not None)
+
+    @property
+    def _recorded(self) -> tuple[str, ...]:
+        """What is recorded; contacts only where there can be any."""
+        return tuple(name for name in dict.fromkeys(["q", "v", *self.record]) if name in self._fields)
+
+    @cached_property
     def _project_every(self) -> int | None:
         return projection_interval(self.stepped_model, self.project_every)
 
@@ -242,13 +320,16 @@ class Simulation:
         """Those of a step without controllers."""
         usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
         options = tuple(sorted((usual | (self.options or {})).items()))
-        which = self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
+        which, contact = self._acting, self._contact
+        if contact is not None:
+            contact = replace(contact, limits=contact.limits and which.limits and self.joint_forces is not False)
+            which = replace(which, limits=which.limits and not contact.limits)
         dt = (
             None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)
         )  # else an input of the kernel
         parameters = joint_force_parameters(self.stepped_model, which if self.joint_forces else NONE, dt)
         accuracy = float(self.accuracy) if self.integrator == "adaptive" else 0.0
-        return StepSettings(self._method, options, self.integrator, dt, parameters, (), accuracy)
+        return StepSettings(self._method, options, self.integrator, dt, parameters, (), accuracy, contact)
 
     @cached_property
     def _kernels(self) -> dict[tuple[tuple[str, ...], tuple[AbstractController, ...]], StepKernels]:

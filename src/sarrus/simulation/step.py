@@ -16,6 +16,7 @@ from sarrus.algorithms.position.project import project
 from sarrus.calls.dynamics import EMBEDDED
 from sarrus.model.model import Model
 from sarrus.registry import table as registry
+from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.controllers import AbstractController
 from sarrus.simulation.integrators import FIXED_STEP, Acceleration, Dynamics
 from sarrus.simulation.joint_forces import JointForceParameters, joint_forces, within_effort
@@ -40,6 +41,7 @@ class StepSettings:
     joint_forces: JointForceParameters
     controllers: tuple[AbstractController, ...] = ()
     accuracy: float = 0.0  # of the adaptive integrator
+    contact: ContactSettings | None = None  # None: nothing touches
 
 
 class StepOutputs(NamedTuple):
@@ -95,6 +97,9 @@ def step_algorithm(
     shapes |= dict.fromkeys(takes)
     if warm_starts(settings.method) and model.n_rows:
         shapes["forces0"] = None
+    if settings.contact is not None:
+        slots = settings.contact.contacts.slots
+        shapes |= {"contact_numbers0": (slots,), "contact_impulses0": (3 * slots,)}
     for controller in settings.controllers:
         shapes |= {name: (size,) for name, (size, _) in controller.inputs(model).items()}
     return kernel_algorithm(function, shapes, ("settings",))
@@ -113,17 +118,12 @@ def acceleration_of(
 ) -> Acceleration:
     """The dynamics with everything that acts: inputs, controller, joints. time(c): the time at part c of the step."""
     entry = registry.find(settings.method)
-    parameters = settings.joint_forces
-    dt = inputs["dt"].item() if settings.dt is None else settings.dt
+    act = forces_of(model, settings, inputs, time)
 
     def acceleration(q: Array, v: Array, c: float, forces: Array | None) -> Dynamics:
-        tau = inputs.get("tau", np.zeros(model.nv))
-        for controller in settings.controllers:
-            tau = tau + controller.torque(model, q, v, time(c), inputs)
-        tau = within_effort(model, parameters, tau)
+        tau, tau_all = act(q, v, c)
         more = {"external_forces": inputs["external_forces"]} if "external_forces" in inputs else {}
         warm = {"forces0": forces} if forces is not None and warm_starts(entry.name) else {}
-        tau_all = tau + joint_forces(model, parameters, q, v, dt)
         result = entry.text(model, q=q, v=v, tau=tau_all, **warm, **more, **dict(settings.options))
         if entry.outputs is not None:  # a tree's: accelerations only
             return Dynamics(result, np.zeros(0), np.zeros(0), 0.0, 0.0, tau)
@@ -132,6 +132,23 @@ def acceleration_of(
         return Dynamics(result.qdd, result.forces, result.residual, result.iterations.item(), result.status.item(), tau)
 
     return acceleration
+
+
+def forces_of(
+    model: Model, settings: StepSettings, inputs: dict[str, Array], time: Callable[[float], Scalar]
+) -> Callable[[Array, Array, float], tuple[Array, Array]]:
+    """(q, v, c) -> what motors do, and that with all that joints have of themselves."""
+    parameters = settings.joint_forces
+    dt = inputs["dt"].item() if settings.dt is None else settings.dt
+
+    def act(q: Array, v: Array, c: float) -> tuple[Array, Array]:
+        tau = inputs.get("tau", np.zeros(model.nv))
+        for controller in settings.controllers:
+            tau = tau + controller.torque(model, q, v, time(c), inputs)
+        tau = within_effort(model, parameters, tau)
+        return tau, tau + joint_forces(model, parameters, q, v, dt)
+
+    return act
 
 
 def warm_starts(method: str) -> bool:

@@ -29,6 +29,9 @@ class StepResult(NamedTuple):
     iterations: Any
     status: Any  # `sarrus.Status`, the worst of this step and of a projection after it
     tau: Array
+    contacts: Array | None  # (11 slots,): see `ContactRecord.of`; None where nothing can touch
+    contact_numbers: Array | None  # (slots,) and the next: what the next step begins with
+    contact_impulses: Array | None  # (3 slots,)
     steps: int  # so far
     time: float
     carried: dict[str, Array]  # what an adaptive step hands on beside it
@@ -46,10 +49,12 @@ class StepCall:
         self._projection, self._every = kernels.projection, kernels.project_every
         # What the kernel takes, of a state, zeros, and what is given beside it.
         known = {name: n for n, name in enumerate((*StepResult._fields, "zero", "dt", *_GIVEN))}
-        places = {"forces0": known["forces"], "worst_status": known["zero"]}
+        places = {f"{name}0": known[name] for name in ("forces", "contact_numbers", "contact_impulses")}
+        places["worst_status"] = known["zero"]
         self._pick = itemgetter(*(places.get(name, known.get(name, 0)) for name in self._kernel.input_names))
         takes, gives = set(self._kernel.input_names), self._kernel.output_names
-        self.fits = takes <= known.keys() | places.keys() and gives == _OUTPUTS
+        self._missing = (None,) * (len(_OUTPUTS) - len(gives))  # contacts, if nothing can touch
+        self.fits = takes <= known.keys() | places.keys() and gives in (_OUTPUTS, _OUTPUTS[:-3])
         self._constants = np.zeros((), self._kernel.dtype), np.full((), dt, self._kernel.dtype)
         self._repeated: tuple[Array, Array] = np.zeros(0), np.zeros(0)
         self._pool: list[list[Array]] = []
@@ -66,7 +71,7 @@ class StepCall:
         count = state.steps
         if self._projection is not None and count % self._every == self._every - 1:
             found = self._projected(self._projection, found, single)
-        return tuple.__new__(StepResult, (*found, count + 1, (count + 1) * self._dt, {}))
+        return tuple.__new__(StepResult, (*found, *self._missing, count + 1, (count + 1) * self._dt, {}))
 
     def _of_batch(self, batch: int) -> tuple[Array, Array]:
         """Zero, and the size of a step, for every state."""

@@ -10,15 +10,16 @@ from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.model.model import Model
 from sarrus.simulation.adaptive import SCALARS, attempt
+from sarrus.simulation.contact.contact_step import contact_step
 from sarrus.simulation.joint_forces import effort_limits
-from sarrus.simulation.step import PROJECTION, StepSettings, step_algorithm
+from sarrus.simulation.step import PROJECTION, StepSettings, step, step_algorithm
 from sarrus.spatial.arrays import Array
 
 Carry = dict[str, Array]  # what states carry from one step to the next, by the name of the kernel's input
 
 # What a step, or an attempt at one, hands to the next: output, input.
 _CARRIED = {x: x for x in ("q", "v", "alive", "worst_status", "step", "time", "h", "accepted", "rejected")}
-_CARRIED["forces"] = "forces0"
+_CARRIED |= {x: f"{x}0" for x in ("forces", "contact_numbers", "contact_impulses")}
 
 
 class StepKernels:
@@ -41,7 +42,7 @@ class StepKernels:
             attempted = compile(
                 model, step_algorithm(model, settings, takes, attempt, SCALARS), settings=settings, dtype=dtype
             )
-        algorithm = step_algorithm(explicit_model, explicit, takes)
+        algorithm = step_algorithm(explicit_model, explicit, takes, step if settings.contact is None else contact_step)
         self.step: Kernel = compile(explicit_model, algorithm, settings=explicit, dtype=dtype)
         self.stepped: Kernel = attempted or self.step
         self.projection: Kernel | None = compile(model, PROJECTION, dtype=dtype) if project_every else None
@@ -54,9 +55,17 @@ class StepKernels:
         self.carried = {output: name for output, name in _CARRIED.items() if output in outputs and name in inputs}
         self._begun = [*self.carried.values(), *(x for x in inputs if x == "dt")]
 
-    def begin(self, q: Array, v: Array, step: int = 0) -> Carry:
+    def begin(self, q: Array, v: Array, first_step: int = 0) -> Carry:
         """What states (B, n) carry at first."""
-        first = {"q": q, "v": v, "alive": 1.0, "step": step, "h": self.dt, "dt": self.dt}
+        first = {
+            "q": q,
+            "v": v,
+            "alive": 1.0,
+            "step": first_step,
+            "h": self.dt,
+            "dt": self.dt,
+            "contact_numbers0": -1.0,
+        }
         shapes = {port.name: (len(q), *port.shape) for port in self.stepped.tape.inputs}
         kind = self.step.dtype
         return {x: np.array(np.broadcast_to(first.get(x, 0.0), shapes[x]), kind, order="C") for x in self._begun}

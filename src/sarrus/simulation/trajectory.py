@@ -13,6 +13,7 @@ from sarrus.model.model import Model
 from sarrus.simulation import conserved
 from sarrus.simulation import trajectory_files as files
 from sarrus.simulation.conserved import Drift, Energy, Momentum
+from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.projection import closure_error
 from sarrus.simulation.trajectory_files import FIELDS, Contents
 from sarrus.simulation.trajectory_plot import plot
@@ -59,13 +60,19 @@ class Trajectory:
         self.arrays = {n: _checked(model, n, given[n], lead) for n in FIELDS if given.get(n) is not None}
         self.q, self.v = self.arrays["q"], self.arrays["v"]
         self.tau, self.qdd, self.forces, self.residual, self.iterations, self.status = (
-            self.arrays.get(name) for name in list(FIELDS)[2:]
+            self.arrays.get(name) for name in list(FIELDS)[2:-1]
         )
 
     @classmethod
     def of(cls, model: Model, contents: Contents) -> Trajectory:
         """The trajectory with these times, arrays and settings."""
         return cls(model, contents.time, settings=contents.settings, **contents.arrays)
+
+    @cached_property
+    def contacts(self) -> ContactRecord | None:
+        """What touched, where, and with what force; None where nothing could, or it was not recorded."""
+        recorded = self.arrays.get("contacts")
+        return None if recorded is None else ContactRecord.of(recorded, self.settings.get("contact_names", ()))
 
     # --- parts ---------------------------------------------------------------------------------------------
 
@@ -208,8 +215,8 @@ class Trajectory:
 
 def _checked(model: Model, name: str, value: Any, lead: tuple[int, ...]) -> Array:
     count = FIELDS[name]
-    shape = lead if count is None else (*lead, getattr(model, count))
     array = np.asarray(value, dtype=float)
+    shape = lead if count is None else (*lead, getattr(model, count) if count else array.shape[-1])
     if array.shape != shape:
         raise StateError(f"{name}: expected shape {shape}, got {array.shape}")
     return array

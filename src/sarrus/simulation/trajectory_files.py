@@ -23,10 +23,10 @@ from sarrus.spatial.arrays import Array
 
 SUFFIXES = (".npz", ".parquet")
 ABOUT = "about.json"
-# Every array of a trajectory: what its last dimension counts.
+# Every array of a trajectory: what its last dimension counts. (None: it has none; "": anything.)
 FIELDS = {
     "q": "nq", "v": "nv", "tau": "nv", "qdd": "nv", "forces": "n_rows", "residual": "n_rows", "iterations": None,
-    "status": None,
+    "status": None, "contacts": "",
 }  # fmt: skip
 _FORMAT = 1
 _EXPANSION = 200  # numbers of a trajectory do not compress better than that
@@ -201,11 +201,13 @@ def _pyarrow(module: str) -> Any:
     return optional_package(module, "Parquet files need pyarrow", "'sarrus[parquet]'")
 
 
-def _columns(model: Model, name: str) -> list[str]:
-    """A column per number: `q:knee`, `v:base[2]`, `forces:foot[0]`, `status`."""
+def _columns(model: Model, name: str, width: int) -> list[str]:
+    """A column per number: `q:knee`, `v:base[2]`, `forces:foot[0]`, `contacts[7]`, `status`. width: of contacts."""
     count = FIELDS[name]
     if count is None:
         return [name]
+    if not count:
+        return [f"{name}[{k}]" for k in range(width)]
     if count == "n_rows":
         parts = [(c.name, c.size) for c in model.active_constraints]
     else:
@@ -220,10 +222,14 @@ def _write_parquet(file: Path, model: Model, contents: Contents) -> None:
     columns: dict[str, Array] = {} if batch is None else {"robot": np.repeat(np.arange(batch), states)}
     columns["time"] = np.tile(contents.time, 1 if batch is None else batch)
     for name, x in contents.arrays.items():
-        for column, values in zip(names := _columns(model, name), x.reshape(-1, len(names)).T, strict=True):
+        for column, values in zip(
+            names := _columns(model, name, x.shape[-1]), x.reshape(-1, len(names)).T, strict=True
+        ):
             columns[column] = values
     about = metadata(model, contents.settings)
     about |= {"batch": batch, "states": states, "recorded": list(contents.arrays)}
+    if "contacts" in contents.arrays:
+        about["contacts"] = contents.arrays["contacts"].shape[-1]
     parquet.write_table(arrow.table(columns).replace_schema_metadata({"sarrus": json.dumps(about)}), file)
 
 
@@ -233,7 +239,7 @@ def _read_parquet(file: Path, model: Model) -> Contents:
     lead = (about["states"],) if about["batch"] is None else (about["batch"], about["states"])
     arrays = {}
     for name in about["recorded"]:
-        stacked = [np.asarray(table[column]) for column in _columns(model, name)]
+        stacked = [np.asarray(table[column]) for column in _columns(model, name, about.get("contacts", 0))]
         values = np.stack(stacked, axis=-1) if stacked else np.zeros((table.num_rows, 0))
         arrays[name] = values.reshape(lead if FIELDS[name] is None else (*lead, len(stacked)))
     return Contents(about["settings"], np.asarray(table["time"])[: about["states"]], arrays)

@@ -11,6 +11,7 @@ from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.visuals import Mesh, Visual
 from sarrus.spatial.arrays import Array
+from sarrus.viewer.geometries import hills, planes, touching_shapes
 from sarrus.viewer.mechanism import CLOSED, Mechanism, Poses
 from sarrus.viewer.shapes import MeshLibrary, add_visual, corners, wxyz
 from sarrus.viewer.skeleton import joint_markers, skeleton, typical_length
@@ -37,6 +38,7 @@ class Scene:
         self.layers: dict[str, list[Any]] = {name: [] for name in LAYERS}
         shown = self._add_shapes()
         self.low, self.high = self._bounds(mechanism.poses(q), shown)
+        self.grounds: list[Any] = []
         self._add_ground()
         self._add_names_and_frames()
         self._arrows: Any = None
@@ -63,20 +65,26 @@ class Scene:
         return everything.min(axis=0), everything.max(axis=0)
 
     def _add_ground(self) -> None:
-        height = min(0.0, float(self.low[2]))
+        """The planes of the model; without one, a grid at the height of zero or of the lowest point."""
+        grounds = [(plane.placement.p, wxyz(plane.placement.R)) for plane in planes(self.model)]
+        if not grounds:
+            grounds = [(np.array([0.0, 0.0, min(0.0, float(self.low[2]))]), wxyz(np.eye(3)))]
         cell = 10.0 ** np.floor(np.log10(self.extent))  # 1, 10, 100 ... centimetres or metres
         width = 20.0 * cell
-        self.scene.add_grid(
-            "/ground", width, width, cell_size=cell / 2.0, section_size=cell * 2.0, position=(0.0, 0.0, height),
-            cell_color=(225, 228, 232), section_color=(185, 190, 198), plane_color=(248, 249, 251), plane_opacity=1.0,
-            fade_distance=15.0 * self.extent, fade_strength=1.5, infinite_grid=True,
-        )  # fmt: skip
+        for k, (position, turn) in enumerate(grounds):
+            grid = self.scene.add_grid(
+                f"/ground {k}", width, width, cell_size=cell / 2.0, section_size=cell * 2.0, position=position,
+                wxyz=turn, cell_color=(225, 228, 232), section_color=(185, 190, 198), plane_color=(248, 249, 251),
+                plane_opacity=1.0, fade_distance=15.0 * self.extent, fade_strength=1.5, infinite_grid=True,
+            )  # fmt: skip
+            self.grounds.append(grid)
 
     def _add_shapes(self) -> list[Visual]:
         """The result lists what is seen at first."""
         shapes = [v for v in self.model.visuals if not v.collision]
-        collision_shapes = [v for v in self.model.visuals if v.collision]
+        collision_shapes = touching_shapes(self.model) or [v for v in self.model.visuals if v.collision]
         drawn = self._add_layer("visuals", shapes)
+        self._add_layer("visuals", hills(self.model), kind="hills")
         self._add_layer("collision", collision_shapes, visible=False)
         # All bodies are bare if nothing is drawn on any; else those whose shapes are all missing. They are shown by
         # their collision shapes, if they have some, else by their skeleton.

@@ -54,5 +54,5 @@ def bbo(
     a: dict[int, Array] = {}
     qdd = joined(list(outward(e, nodes, loads, lam, a).values()))
     growth = sum((ldl_growth(x.factor, typical[x.R], squared=i != WORLD) for i, x in e.closed.items()), 0.0)
-    found = result(at, rows, qdd, list(a.values()), lam, e.pivots, growth=growth)
+    found = result(at, rows, qdd, list(a.values()), lam, e.pivots, growth=growth, free=[loads.l])
     return with_fallback(found, fallback, FOR_LOOPS, model, q, v, tau, k, external_forces)

@@ -54,7 +54,7 @@ def solve_in_joint_space(at: Mechanism, rows: list[Rows], weights: list[Array] |
     """(J M^-1 J^T + R) lam = J M^-1 (tau - c) - k, then qdd = M^-1 (tau - c - J^T lam); R = 0 without weights."""
     factor = ltdl(at.nodes, composite_bodies(at.nodes))
     z = solve_transposed(factor, free_forces(at))  # L^-T (tau - c)
-    lam, growth = np.zeros(0), 1.0
+    lam, free, growth = np.zeros(0), np.zeros(0), 1.0
     if rows:
         J, supports = constraint_jacobian(at.nodes, rows)
         A, Y = delassus_of(factor, J, supports)
@@ -62,16 +62,17 @@ def solve_in_joint_space(at: Mechanism, rows: list[Rows], weights: list[Array] |
             if weights is not None:
                 for i, w in enumerate(np.concatenate(weights)):
                     A[i, i] = A[i, i] + 1.0 / w
-            b = Y @ (factor.d_inv * z) - np.concatenate([r.k for r in rows])
+            free = Y @ (factor.d_inv * z) - np.concatenate([r.k for r in rows])
             typical = typical_mobilities(at.model)
             Lambda = ldl_semidefinite(A, typical)
             growth = ldl_growth(Lambda, typical)
-            lam = ldl_solve(Lambda, b)
+            lam = ldl_solve(Lambda, free)
             z = z - Y.T @ lam
     with stage("acceleration"):
         qdd = solve_forward(factor, z * factor.d_inv)
         a = node_accelerations(at.nodes, qdd)
-    return result(at, rows, qdd, a, lam, factor.pivots(at.nodes), soft=weights is not None, growth=growth)
+    pivots, soft = factor.pivots(at.nodes), weights is not None
+    return result(at, rows, qdd, a, lam, pivots, soft=soft, growth=growth, free=[free])
 
 
 def free_forces(at: Mechanism, f: Sequence[Array] | None = None) -> Array:

@@ -14,7 +14,8 @@ from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import (
     Ldl,
-    ldl_congruence,
+    ldl_backward,
+    ldl_forward,
     ldl_growth,
     ldl_semidefinite,
     ldl_solve,
@@ -62,18 +63,19 @@ def pv(
         K[r.node] = np.concatenate([K[r.node], r.K])
         index[r.node] += range(r.span.start, r.span.stop)
         l[r.span] = -r.k
-    joints: dict[int, Eliminated] = {}
-    u: dict[int, Array] = {}
-    early: dict[int, Ldl] = {}  # by root: L of the rows that were eliminated before its joint
+    joints, u = dict[int, Eliminated](), dict[int, Array]()
+    early: dict[int, tuple[Ldl, Array, Array]] = {}  # by root whose rows were eliminated first: L, L^-1 K and L^-1 l
     growth: Scalar = 0.0
     for i, (parent, _, X, S, _, _, _, _, _, _, torque) in reversed(list(enumerate(nodes))):
         mine = index[i]
         if parent < 0 and mine and _groups(i, at, rows) > 1:
             with stage("multipliers"):
-                early[i] = ldl_semidefinite(L[np.ix_(mine, mine)], typical[mine])
-                H[i] = H[i] + ldl_congruence(early[i], K[i])  # eq. (49)
-                f[i] = f[i] - K[i].T @ ldl_solve(early[i], l[mine])
-                growth = growth + ldl_growth(early[i], typical[mine], squared=len(mine) > 1)
+                factor = ldl_semidefinite(L[np.ix_(mine, mine)], typical[mine])
+                Y, y = ldl_forward(factor, K[i]), ldl_forward(factor, l[mine])
+                early[i] = factor, Y, y
+                dY = factor.divide(Y)
+                H[i], f[i] = H[i] + symmetric_product(Y.T, dY), f[i] - dY.T @ y  # eq. (49)
+                growth = growth + ldl_growth(factor, typical[mine], squared=len(mine) > 1)
         with stage("inward"):
             D, U, UD = joints[i] = eliminate(nodes[i], H[i])
             u[i] = torque + S.T @ f[i]
@@ -94,8 +96,7 @@ def pv(
                     factor = ldl_semidefinite(L[block], typical[mine])
                     lam[mine] = ldl_solve(factor, l[mine])  # eq. (47)
                     growth = growth + ldl_growth(factor, typical[mine])
-    a: list[Array] = []
-    qdd: list[Array] = []
+    a, qdd = list[Array](), list[Array]()
     for i, (parent, _, X, S, *_) in enumerate(nodes):
         D, _, UD = joints[i]
         with stage("outward acceleration"):
@@ -106,8 +107,10 @@ def pv(
             a.append(S @ qdd[i] if above is None else above + S @ qdd[i])
         if i in early:
             with stage("multipliers"):
-                lam[index[i]] = ldl_solve(early[i], K[i] @ a[i] + l[index[i]])  # eq. (46)
-    found = result(at, rows, joined(qdd), a, lam, [x.D.d_inv for _, x in sorted(joints.items())], growth=growth)
+                factor, Y, y = early[i]
+                lam[index[i]] = ldl_backward(factor, factor.divide(Y @ a[i] + y))  # eq. (46)
+    pivots = [x.D.d_inv for _, x in sorted(joints.items())]
+    found = result(at, rows, joined(qdd), a, lam, pivots, growth=growth, free=[l])
     return with_fallback(found, fallback, FOR_LINKS, model, q, v, tau, k, external_forces)
 
 

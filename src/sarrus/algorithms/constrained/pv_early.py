@@ -96,8 +96,7 @@ def pv_early(
 
     lam: list[Array] = [np.zeros(len(r.k)) for r in rows]
     from_parent: dict[int, Array] = {}  # multipliers of the rows that a node passed on
-    a: list[Array] = []
-    qdd: list[Array] = []
+    a, qdd = list[Array](), list[Array]()
     with stage("outward acceleration"):
         for i, (parent, _, X, S, *_) in enumerate(nodes):
             D, _, UD = joints[i]
@@ -112,7 +111,8 @@ def pv_early(
             qdd.append(ldl_solve(D, u[i]) - UD.T @ above)
             a.append(above + S @ qdd[i])
     pivots = [x.D.d_inv for _, x in sorted(joints.items())]
-    found = result(at, rows, joined(qdd), a, joined(lam), pivots, growth=growth)
+    free = [x.l for x in done.values()]
+    found = result(at, rows, joined(qdd), a, joined(lam), pivots, growth=growth, free=free)
     return with_fallback(found, fallback, FOR_LINKS, model, q, v, tau, k, external_forces)
 
 

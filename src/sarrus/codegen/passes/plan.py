@@ -12,8 +12,8 @@ from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep,
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import IDLE, Loop, Tape
 
-_OF_ONE = {Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
-APART = frozenset((Op.SIN, Op.COS, Op.ATAN2, *_OF_ONE, Op.PICK))  # done by steps of their own, from slots to slots
+_FUNCTIONS = {Op.ATAN2: "atan2", Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
+APART = frozenset((Op.SIN, Op.COS, *_FUNCTIONS, Op.PICK))  # done by steps of their own, from slots to slots
 
 
 def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
@@ -44,32 +44,33 @@ def _repeated(tape: Tape, loop: Loop, steps: Sequence[Step]) -> list[Step]:
 
 def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table | Picks]:
     """The steps of the instructions start .. stop - 1. What they use from before is there already."""
-    op, arg, operands = tape.op.tolist(), tape.arg.tolist(), tape.operands(list(range(start, stop)))
+    op, operands = tape.op[start:stop].tolist(), tape.operands(list(range(start, stop)))
+    inside = [[a - start for a in used if a >= start] for used in operands]
     level = [0] * len(op)  # instructions that are no part of a chunk on the longest way to this value
-    for k in range(start, stop):
-        if op[k] not in IDLE:
-            level[k] = max((level[a] for a in operands[k - start]), default=0) + (op[k] in APART)
+    for k, code in enumerate(op):
+        if code not in IDLE:
+            level[k] = max([level[a] for a in inside[k]], default=0) + (code in APART)
     # The phase of an instruction: before which level of those it must be done.
     last = max(level, default=0)
     phase = [last] * len(op)
-    for k in range(stop - 1, start - 1, -1):
+    for k in range(len(op) - 1, -1, -1):
         mine = level[k] - 1 if op[k] in APART else phase[k]
-        for a in operands[k - start]:
+        for a in inside[k]:
             phase[a] = min(phase[a], mine)
     by_phase: list[list[int]] = [[] for _ in range(last + 1)]
     apart: list[list[int]] = [[] for _ in range(last + 1)]
     for k in order:
-        if op[k] in APART:
-            apart[level[k]].append(k)
+        if op[k - start] in APART:
+            apart[level[k - start]].append(k)
         else:
-            by_phase[phase[k]].append(k)
+            by_phase[phase[k - start]].append(k)
 
     steps: list[Chunk | Table | Picks] = []
     for p in range(last + 1):
-        picks = [k for k in apart[p] if op[k] == Op.PICK]
+        picks = [k for k in apart[p] if op[k - start] == Op.PICK]
         steps += [Picks(picks)] if picks else []
-        for table in _tables(apart[p], op, arg):
-            constants = sorted({a for arguments in table.arguments for a in arguments if op[a] == Op.CONST})
+        for table in _tables(tape, apart[p]):
+            constants = sorted({a for arguments in table.arguments for a in arguments if tape.op[a] == Op.CONST})
             steps += [Chunk([], constants), table] if constants else [table]
         instructions = by_phase[p]
         count = max(1, -(-len(instructions) // chunk_size))
@@ -78,19 +79,19 @@ def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int)
     return steps
 
 
-def _tables(instructions: list[int], op: list[int], arg: list[list[int]]) -> list[Table]:
+def _tables(tape: Tape, instructions: list[int]) -> list[Table]:
+    """Sines and cosines, arc tangents, exponentials, ... in one table each."""
     pairs: dict[int, list[int]] = {}
-    for k in instructions:
-        if op[k] in (Op.SIN, Op.COS):
-            pairs.setdefault(arg[k][0], [-1, -1])[op[k] == Op.COS] = k
-    atan2 = [k for k in instructions if op[k] == Op.ATAN2]
-    tables = []
-    if pairs:
-        tables.append(Table("sincos", [(x,) for x in pairs], [tuple(r) for r in pairs.values()]))
-    if atan2:
-        tables.append(Table("atan2", [(arg[k][0], arg[k][1]) for k in atan2], [(k,) for k in atan2]))
-    for code, name in _OF_ONE.items():
-        mine = [k for k in instructions if op[k] == code]
-        if mine:
-            tables.append(Table(name, [(arg[k][0],) for k in mine], [(k,) for k in mine]))
-    return tables
+    arguments: dict[str, list[tuple[int, ...]]] = {}
+    results: dict[str, list[tuple[int, ...]]] = {}
+    for k, code, (first, second, _) in zip(
+        instructions, tape.op[instructions].tolist(), tape.arg[instructions].tolist(), strict=True
+    ):
+        if code in (Op.SIN, Op.COS):
+            pairs.setdefault(first, [-1, -1])[code == Op.COS] = k
+        elif code != Op.PICK:
+            name = _FUNCTIONS[code]
+            arguments.setdefault(name, []).append((first, second) if code == Op.ATAN2 else (first,))
+            results.setdefault(name, []).append((k,))
+    tables = [Table("sincos", [(x,) for x in pairs], [tuple(r) for r in pairs.values()])] if pairs else []
+    return tables + [Table(name, arguments[name], results[name]) for name in _FUNCTIONS.values() if name in arguments]

@@ -42,39 +42,42 @@ def _ordered(
     base: list[int], op: list[int], operands: list[tuple[int, ...]], members: dict[int, set[int]]
 ) -> list[int]:
     """`members`: what instructions need beside their operands, but not in registers."""
-    position = {k: i for i, k in enumerate(base)}
-    users: list[list[int]] = [[] for _ in op]
+    # Values by their number here: instructions by their place in `base`, then what comes from before.
+    count = len(base)
+    number = {k: i for i, k in enumerate(base)}
+    needs = [[number.setdefault(a, len(number)) for a in operands[k]] for k in base]
+    users: list[list[int]] = [[] for _ in number]
     followers: dict[int, list[int]] = {}
-    missing = [0] * len(op)
-    for k in base:
-        for a in operands[k]:
-            users[a].append(k)
-            missing[k] += a in position
-        for a in members.get(k, ()):
-            if a in position:
-                followers.setdefault(a, []).append(k)
-                missing[k] += 1
+    missing = [0] * count
+    for i, used in enumerate(needs):
+        for a in used:
+            users[a].append(i)
+            missing[i] += a < count
+        for member in members.get(base[i], ()):
+            a = number.get(member, count)
+            if a < count:
+                followers.setdefault(a, []).append(i)
+                missing[i] += 1
     uses_left = [len(u) for u in users]
-    next_user = [0] * len(op)  # per value: how many of its users, in base order, are known to be done
+    next_user = [0] * len(users)  # per value: how many of its users are known to be done
 
-    waiting = [position[k] for k in base if missing[k] == 0]  # ready, but perhaps too far ahead
-    heapq.heapify(waiting)
+    waiting = [i for i in range(count) if missing[i] == 0]  # ready, but perhaps too far ahead; in order, hence a heap
     candidates: list[int] = []
-    done = [False] * len(op)
+    done = [False] * count
     held: set[int] = set()
     order: list[int] = []
     front = 0
-    ready_at = [0.0] * len(op)  # when a value can be used, counted in instructions
-    latency = [LATENCY.get(code, 4.0) * ISSUE for code in op]
-    for now in range(len(base)):
-        while done[base[front]]:
+    ready_at = [0.0] * len(users)  # when a value can be used, counted in instructions
+    latency = [LATENCY.get(op[k], 4.0) * ISSUE for k in base]
+    for now in range(count):
+        while done[front]:
             front += 1
         while waiting and waiting[0] <= front + WINDOW and len(candidates) < CANDIDATES:
-            candidates.append(base[heapq.heappop(waiting)])
+            candidates.append(heapq.heappop(waiting))
         best, best_cost = -1, 1e30
-        for k in candidates:
-            cost = (position[k] - front) / WINDOW
-            for a in operands[k]:
+        for i in candidates:
+            cost = (i - front) / WINDOW
+            for a in needs[i]:
                 if a not in held:
                     cost += 1.0
                 if uses_left[a] == 1:
@@ -83,24 +86,23 @@ def _ordered(
                 if stall > 0.0:
                     cost += stall * STALL
             if cost < best_cost:
-                best, best_cost = k, cost
-        k = best
-        candidates.remove(k)
-        done[k] = True
-        ready_at[k] = max([now, *(ready_at[a] for a in operands[k])]) + latency[k]
-        order.append(k)
-        for a in operands[k]:
+                best, best_cost = i, cost
+        candidates.remove(best)
+        done[best] = True
+        ready_at[best] = max([now, *(ready_at[a] for a in needs[best])]) + latency[best]
+        order.append(base[best])
+        for a in needs[best]:
             uses_left[a] -= 1
             if uses_left[a]:
                 held.add(a)
             else:
                 held.discard(a)
-        if uses_left[k]:
-            held.add(k)
-        for user in users[k] if k not in followers else users[k] + followers[k]:
+        if uses_left[best]:
+            held.add(best)
+        for user in users[best] if best not in followers else users[best] + followers[best]:
             missing[user] -= 1
             if not missing[user]:
-                heapq.heappush(waiting, position[user])
+                heapq.heappush(waiting, user)
         while len(held) > REGISTERS:
             furthest, distance = -1, -1
             for a in held:
@@ -108,7 +110,7 @@ def _ordered(
                 while done[mine[i]]:
                     i += 1
                 next_user[a] = i
-                if position[mine[i]] > distance:
-                    furthest, distance = a, position[mine[i]]
+                if mine[i] > distance:
+                    furthest, distance = a, mine[i]
             held.discard(furthest)
     return order

@@ -72,15 +72,16 @@ class _Lives:
         arg, arity = tape.arg.tolist(), ARITY[tape.op].tolist()
         born, last_use = [-1] * len(tape), [-1] * len(tape)
         self.in_table = [False] * len(tape)
-        first = -1  # the step that begins the loop
+        first, used_inside = -1, list[int]()  # the step that begins the loop, and what is used since
         for s, step in enumerate(steps):
             if isinstance(step, Chunk):
                 for k in step.instructions:
                     born[k] = s
                     for a in arg[k][: arity[k]]:
                         last_use[a] = s
+                    used_inside += arg[k][: arity[k]]
             elif isinstance(step, Begin):
-                first = s
+                first, used_inside = s, []
                 for k in step.loop.carried:
                     born[k], last_use[arg[k][0]] = s, s
                 if step.loop.entry >= 0:
@@ -89,7 +90,9 @@ class _Lives:
                 for k in (*step.loop.carried, *step.loop.updated, step.loop.condition):
                     last_use[k] = s
                 # What came into the loop is needed until it ends: its next application uses it again.
-                last_use = [s if first < u < s and b <= first else u for b, u in zip(born, last_use, strict=True)]
+                for a in used_inside:
+                    if born[a] <= first:
+                        last_use[a] = s
             elif isinstance(step, Enter):
                 last_use[step.guard.condition] = s
             elif isinstance(step, Table):
@@ -99,6 +102,7 @@ class _Lives:
                             born[k], self.in_table[k] = s, True
                     for a in arguments:
                         last_use[a], self.in_table[a] = s, True
+                    used_inside += arguments
             elif isinstance(step, Keep):
                 for k in step.collected:
                     last_use[arg[k][0]] = s
@@ -108,6 +112,7 @@ class _Lives:
                     born[k], self.in_table[k] = s, True
                     for a in used:
                         last_use[a] = s
+                    used_inside += used
         self.last_use = last_use
         self.ending: list[list[int]] = [[] for _ in steps]  # per step: what is needed until there
         for k, s in enumerate(last_use):

@@ -148,6 +148,7 @@ class Graph:
         self.loops: list[RecordedLoop] = []
         self.guards: list[RecordedGuard] = []
         self._guard: Symbol | None = None  # the condition of the open guard
+        self._guard_first = 0  # the segment with which it begins
         self._guarded: list[tuple[int, int, int, int]] = []  # what is to be forgotten when the guard ends
         self._outside = 0  # the segment of what depends on nothing inside a loop
         self._inside = -1  # the segment of the open loop
@@ -274,18 +275,15 @@ class Graph:
         if self._inside >= 0:
             raise UnsupportedError("a replacement inside the step of an iteration cannot be traced")
         if self._guard is not None:
-            raise UnsupportedError("a replacement inside another replacement cannot be traced")
-        first = self._outside = self._outside + 2
-        self._guard = known
+            return self._replace_within(self._guard, known, otherwise, make)
+        self._open_guard(known)
         try:
             made = make()
         finally:
-            self.guards.append(RecordedGuard(first, self._outside, known.index))
-            self._guard = None
+            self._close_guard(known)
             for key in self._guarded:
                 self._known.pop(key, None)
             self._guarded.clear()
-            self._outside += 2
         shapes = [np.shape(array) for array in otherwise]
         returned = [np.shape(array) for array in made]
         if returned != shapes:
@@ -293,6 +291,29 @@ class Graph:
         new, old = ([self._plain(x) for x in _elements(state)] for state in (made, otherwise))
         chosen = self._chosen(known, new, old)
         return _packed(chosen, shapes)
+
+    def _open_guard(self, condition: Symbol) -> None:
+        """What is recorded from here on belongs to a guard."""
+        self._guard_first = self._outside = self._outside + 2
+        self._guard = condition
+
+    def _close_guard(self, condition: Symbol) -> None:
+        self.guards.append(RecordedGuard(self._guard_first, self._outside, condition.index))
+        self._guard = None
+        self._outside += 2
+
+    def _replace_within(self, outer: Symbol, condition: Symbol, otherwise: State, make: Callable[[], State]) -> State:
+        """A replacement inside another one: the outer guard ends before it and goes on after it.
+
+        Where the outer one was skipped, the condition was not computed: it is then 0.
+        """
+        self._close_guard(outer)
+        (known,) = self._chosen(outer, [condition], [0.0])
+        guarded, self._guarded = self._guarded, []
+        found = self.replace(self.lift(known), otherwise, make)
+        self._guarded = guarded
+        self._open_guard(outer)
+        return found
 
     def _chosen(self, condition: Symbol, new: list[Symbol | float], old: list[Symbol | float]) -> list[Symbol | float]:
         """The new value of every element where the condition is greater than 0: a loop of one application, which costs

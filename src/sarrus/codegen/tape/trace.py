@@ -45,7 +45,12 @@ def trace(
 
 def hashable(options: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Options in an order of their own, lists as tuples: what tapes and evaluators are known by."""
-    return tuple(sorted((name, tuple(x) if isinstance(x, list) else x) for name, x in options.items()))
+    return tuple((name, _with_types(options[name])) for name in sorted(options))
+
+
+def _with_types(x: Any) -> tuple[Any, ...]:
+    """A value with its type: 1, 1.0 and True are equal, but a method may take one and refuse another."""
+    return tuple(map(_with_types, x)) if isinstance(x, (list, tuple)) else (type(x), x)
 
 
 def _trace(

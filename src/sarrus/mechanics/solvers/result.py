@@ -1,10 +1,16 @@
 """What every method of constrained forward dynamics ends with: a result whose status is a proof, and what takes over.
 
-The rows' residual is computed from the accelerations found. The balance of momentum, M qdd + c = tau + J^T f, holds by
-construction in all methods here, but for rounding: the sweeps solve it for whatever multipliers there are. Rounding
-acts on what was added to the inertias when rows were eliminated, K^T L^-1 K, so it grows where a pivot of L is small
-beside what is usual for its rows (a straight leg, whose foot its knee cannot move). Both are told by one number, the
-`growth`. Checking the balance itself would cost a fifth of a solve; this costs two operations a row.
+The rows' residual is computed from the accelerations found, and measured against the accelerations that the rows see,
+those without constraints included: that is what cancels in it. A mechanism that is locked in all but a wheel, which
+turns fast and is not balanced, accelerates nowhere else, and the residual is what rounding leaves of large forces. The
+multipliers would tell of these as well, but rows in conflict make them as large as rounding allows: an answer must not
+be excused by its own size, so what it is measured against is known before it.
+
+The balance of momentum, M qdd + c = tau + J^T f, holds by construction in all methods here, but for rounding: the
+sweeps solve it for whatever multipliers there are. Rounding acts on what was added to the inertias when rows were
+eliminated, K^T L^-1 K, so it grows where a pivot of L is small beside what is usual for its rows (a straight leg, whose
+foot its knee cannot move). Both are told by one number, the `growth`. Checking the balance itself would cost a fifth of
+a solve; this costs two operations a row.
 
 The mass matrix itself may be singular at a state, where a joint moves nothing that has inertia along it. The pivot of a
 joint is at least what its own link has about it, so only joints on links that weigh next to nothing are looked at.
@@ -33,7 +39,7 @@ from sarrus.registry import table as registry
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import if_finite, root, size
-from sarrus.spatial.precision import epsilon, within
+from sarrus.spatial.precision import epsilon, largest, within
 from sarrus.spatial.replacement import replace_where
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
@@ -61,18 +67,20 @@ def result(
     pivots: Sequence[Array],
     soft: bool = False,
     growth: Scalar = 1.0,
+    free: Sequence[Array] = (),
 ) -> ConstrainedDynamicsResult:
     """Forces (minus the multipliers) and residuals in the declared basis, and the status that follows from them.
 
     pivots  see `if_determined`
     growth  how much smaller than they usually are the pivots were that rows were eliminated with. Rounding grows with
             it, and what the rows' residual means for the accelerations with its root.
+    free    the rows' K a - k without their multipliers, as they were when these were solved for
     """
     status: Scalar = Status.OK
     with stage("result"):
         residuals = [r.residual(a) for r in rows]
         if rows and not soft:
-            status = proved(rows, residuals, a, growth)
+            status = proved(rows, residuals, a, growth, free)
     return result_with_status(at, rows, qdd, lam, joined(residuals), 0.0, status, pivots)
 
 
@@ -104,16 +112,19 @@ def joined(parts: Sequence[Array]) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see
+TOLERANCE = 1e-8  # of the residual, relative to the accelerations that the rows see, with constraints and without
 _GROWTH = 2e-7  # what rounding may grow to; near straight legs the error is about a hundredth of that
 
 
-def proved(rows: list[Rows], residuals: list[Array], a: Sequence[Array], growth: Scalar) -> Scalar:
+def proved(
+    rows: list[Rows], residuals: list[Array], a: Sequence[Array], growth: Scalar, free: Sequence[Array]
+) -> Scalar:
     """The status of accelerations `a` that leave these residuals."""
-    off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a))
+    off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a) + size(*free))
     growth = 1.0 + growth  # of pivots that are all infinite it is zero
     balanced = choose(growth, within(_GROWTH, 1e3) / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
-    return choose(off * root(growth), scale, balanced, Status.CONSTRAINTS_NOT_MET)
+    met = choose(off * root(growth), scale, balanced, Status.CONSTRAINTS_NOT_MET)
+    return choose(scale, largest(), met, Status.NOT_FINITE)  # beside infinity everything is small
 
 
 def if_determined(status: Scalar, model: Model, pivots: Sequence[Array]) -> Scalar:

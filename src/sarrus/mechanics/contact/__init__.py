@@ -1,0 +1,1 @@
+"""Bodies that touch: where, and the impulses between them."""

@@ -1,0 +1,110 @@
+"""Contacts as rows on joint velocities.
+
+A contact is a point of the world in which body a touches body b, and three directions: two tangents and the normal,
+which points from b to a. Its rows are the velocity of a's point less that of b's, along those directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.mechanics.mechanism import Mechanism
+from sarrus.model.topology import AbstractTree
+from sarrus.model.tree import tree_of
+from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
+from sarrus.spatial.choice import choose
+from sarrus.spatial.rotations import cross
+from sarrus.spatial.stages import stage
+
+Poses = Sequence[tuple[Array, Array]]  # (R, p) of every body's node in the world
+
+
+class ContactPoint(NamedTuple):
+    """Where two bodies touch, in the world, and how much every body's joint moves it.
+
+    moves  per node: 1 where its joint moves a's point, -1 where it moves b's, 0 where it moves both or none
+    """
+
+    point: Array  # (3,)
+    directions: Array  # (3, 3) rows: two tangents and the normal
+    moves: Sequence[Scalar]
+
+
+class Twist(NamedTuple):
+    """How a node moves, in the world's axes."""
+
+    linear: Array  # (3,) of its origin
+    angular: Array  # (3,)
+    origin: Array  # (3,)
+
+    def at(self, point: Array) -> Array:
+        """The velocity of a point that moves with it."""
+        return self.linear + cross(self.angular, point - self.origin)
+
+
+def node_twists(at: Mechanism, poses: Poses, v: Array) -> list[Twist]:
+    """Of every body's node, where joints move with velocities v."""
+    tree, twists = tree_of(at.model), list[Twist]()
+    with stage("velocities"):
+        for node, (R, p), joint, span in zip(tree.nodes, poses, at.joints, at.model.layout.v, strict=True):
+            moved = joint.S @ v[span]
+            linear, angular = R @ moved[:3], R @ moved[3:]
+            if node.parent >= 0:
+                parent = twists[node.parent]
+                linear, angular = parent.at(p) + linear, parent.angular + angular
+            twists.append(Twist(linear, angular, p))
+    return twists
+
+
+def frame_of_normal(normal: Array) -> Array:
+    """(3, 3) rows: two tangents and the normal (a unit vector); right-handed.
+
+    Duff and others, "Building an orthonormal basis, revisited" (2017): no square root, and one jump, where the normal
+    turns downwards.
+    """
+    if is_numeric(normal) and np.array_equal(normal, [0.0, 0.0, 1.0]):
+        return np.eye(3)
+    x, y, z = normal
+    sign = choose(z, 0.0, -1.0, 1.0)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    first = vector(1.0 + sign * x * x * a, sign * b, -sign * x)
+    second = vector(b, sign + y * y * a, -y)
+    return np.stack([first, second, normal])
+
+
+def static_moves(tree: AbstractTree, a: int, b: int) -> list[float]:
+    """`ContactPoint.moves` of bodies that are known while tracing."""
+    on_a, on_b = (set(tree.paths[node]) if node >= 0 else set[int]() for node in (a, b))
+    return [float(i in on_a) - float(i in on_b) for i in range(len(tree.nodes))]
+
+
+def contact_jacobian(at: Mechanism, poses: Poses, contacts: Sequence[ContactPoint]) -> tuple[Array, list[list[int]]]:
+    """J (3 contacts, nv) of bodies' joints, and per row the velocities that it may depend on.
+
+    The velocity of a point x moved by a joint at p is S's linear part, and its angular part crossed with x - p.
+    """
+    nv = at.model.nv
+    known = [*(R for R, _ in poses), *(c.point for c in contacts), *(c.directions for c in contacts)]
+    known += [vector(*c.moves) for c in contacts]
+    J = np.zeros((3 * len(contacts), nv), dtype=np.result_type(float, *known))
+    supports: list[list[int]] = []
+    with stage("contact rows"):
+        axes = [(R @ joint.S[:3], R @ joint.S[3:]) for (R, _), joint in zip(poses, at.joints, strict=True)]
+        for k, contact in enumerate(contacts):
+            support: list[int] = []
+            for i, factor in enumerate(contact.moves):
+                if isinstance(factor, float) and factor == 0.0:
+                    continue
+                linear, angular = axes[i]
+                arm = contact.point - poses[i][1]
+                span = at.model.layout.v[i]
+                for column, velocity in enumerate(range(nv)[span]):
+                    moved = linear[:, column] + cross(angular[:, column], arm)
+                    J[3 * k : 3 * k + 3, velocity] = factor * (contact.directions @ moved)
+                    support.append(velocity)
+            supports += [support] * 3
+    return J, supports

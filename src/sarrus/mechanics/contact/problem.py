@@ -1,0 +1,126 @@
+"""The contact problem: which impulses keep bodies apart, within friction, limits and dry friction of joints.
+
+    v = G x + g        velocities of the rows after the impulses x
+
+    bounded rows      |x| <= bound; where it is less, v = 0; else v is against it         (dry friction of a joint)
+    unilateral rows   x >= 0, v >= 0, x v = 0                                             (a limit)
+    contacts          x in K = { |x_T| <= mu x_n },  v + Gamma(v) in K*,  x . (v + Gamma(v)) = 0
+
+Gamma(v) = (0, 0, mu |v_T|), De Saxce's term, makes Coulomb's law of this: friction against the sliding and no more.
+Without it, the problem is convex, and what slides lifts off.
+
+Rows have their own units and masses. `scaled` divides by w = sqrt(G_ii) (of a contact: the root mean square of its
+three), so that impulses and velocities are comparable and every diagonal block is about the identity; a row that is
+not active, or that no impulse can move, becomes the identity with nothing to do.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
+from sarrus.spatial.norms import root, total
+from sarrus.spatial.precision import epsilon
+
+_IMMOVABLE = 1e-4  # roundings of the whole trace of G: a row that moves less is moved by rounding
+
+
+class ContactProblem(NamedTuple):
+    """Rows: nb bounded, then nu unilateral, then of each of nc contacts two tangents and the normal."""
+
+    G: Array  # (m, m) symmetric, positive semidefinite: J M^-1 J^T
+    g: Array  # (m,) velocities of the rows without any of these impulses (restitution, gaps included)
+    bounds: Array  # (nb,) of impulses
+    friction: Array  # (nc,) coefficients mu >= 0
+    active: Array  # (nu + nc,) greater than 0 where this row or contact exists at this state
+    compliance: Array | None = None  # (m,) velocity per impulse by which a row gives way
+
+    @property
+    def nb(self) -> int:
+        return len(self.bounds)
+
+    @property
+    def nu(self) -> int:
+        return len(self.active) - len(self.friction)
+
+    @property
+    def nc(self) -> int:
+        return len(self.friction)
+
+
+class ContactSolution(NamedTuple):
+    """What a solver found, and how good it is."""
+
+    impulses: Array  # (m,)
+    velocities: Array  # (m,) G x + g
+    residual: Scalar  # m/s (rad/s): how far cones, velocities and complementarity are from met; see `cone.py`
+    iterations: Scalar  # Newton steps
+    status: Scalar
+
+
+class Scaled(NamedTuple):
+    """The problem in scaled rows: x = w lam and c = v / w are of one size."""
+
+    G: Array  # (m, m)
+    g: Array  # (m,)
+    bounds: Array  # (nb,)
+    friction: Array  # (nc,)
+    w: Array  # (m,) 1 where there is nothing to do
+    inverse: Array  # (m,) 1 / w, 0 where there is nothing to do: impulses are 0 there
+    convex: bool
+
+    @property
+    def nb(self) -> int:
+        return len(self.bounds)
+
+    @property
+    def first(self) -> int:
+        """The first row of the contacts."""
+        return len(self.g) - 3 * len(self.friction)
+
+    @property
+    def contacts(self) -> list[slice]:
+        """The rows of each contact."""
+        return [slice(k, k + 3) for k in range(self.first, len(self.g), 3)]
+
+
+def scaled(problem: ContactProblem, convex: bool = False) -> Scaled:
+    """The same problem with rows of one size."""
+    G, nb, nu = problem.G, problem.nb, problem.nu
+    m, first = len(G), nb + nu
+    if problem.compliance is not None:
+        G = G + np.diag(problem.compliance)
+    diagonal = [G[i, i] for i in range(m)]
+    least = (_IMMOVABLE * epsilon()) * total(diagonal)
+    w: list[Scalar] = []
+    inverse: list[Scalar] = []
+    for i in range(first):
+        exists = 1.0 if i < nb else problem.active[i - nb]
+        one, over = _scale(diagonal[i], least, exists)
+        w, inverse = [*w, one], [*inverse, over]
+    for k in range(problem.nc):
+        i = first + 3 * k
+        one, over = _scale(total(diagonal[i : i + 3]) * (1.0 / 3.0), least, problem.active[nu + k])
+        w, inverse = [*w, *[one] * 3], [*inverse, *[over] * 3]
+    scaled_G = np.empty((m, m), dtype=np.result_type(G, vector(*inverse)))
+    for i in range(m):
+        for j in range(i + 1):
+            scaled_G[i, j] = scaled_G[j, i] = G[i, j] * (inverse[i] * inverse[j])
+        scaled_G[i, i] = choose(0.0, inverse[i], scaled_G[i, i], 1.0)
+    # A velocity of 1 without any impulse: such a row is open. (A bounded one is at rest.)
+    g = [
+        problem.g[i] * inverse[i] if i < nb or (i >= first and (i - first) % 3 < 2)
+        else choose(0.0, inverse[i], problem.g[i] * inverse[i], 1.0)
+        for i in range(m)
+    ]  # fmt: skip
+    bounds = vector(*[problem.bounds[i] * w[i] for i in range(nb)])
+    return Scaled(scaled_G, vector(*g), bounds, problem.friction, vector(*w), vector(*inverse), convex)
+
+
+def _scale(mobility: Scalar, least: Scalar, exists: Scalar) -> tuple[Scalar, Scalar]:
+    """w and 1 / w; 1 and 0 for a row that does not exist or that nothing moves."""
+    w = root(choose(0.0, exists, choose(least, mobility, mobility, 1.0), 1.0))
+    return w, choose(0.0, exists, choose(least, mobility, 1.0 / w, 0.0), 0.0)

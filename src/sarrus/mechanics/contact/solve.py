@@ -1,0 +1,104 @@
+"""Solving the contact problem: sweeps find out what sticks, slips and opens, Newton's method does the rest.
+
+1. The impulses of the last time step, where they are a solution already.
+2. Block Gauss-Seidel sweeps, each followed by a look at the residual (`sweep.py`).
+3. Newton's method, in rounds that differ in r (`newton.py`).
+4. For the few states that are not done then: alternating directions (`alternating.py`).
+
+Each is a loop that a state enters only where it needs it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.mechanics.contact.alternating import alternate
+from sarrus.mechanics.contact.cone import larger, largest, projected, residual
+from sarrus.mechanics.contact.newton import FIRST_EPS, Iterate, newton_step
+from sarrus.mechanics.contact.problem import ContactProblem, ContactSolution, Scaled, scaled
+from sarrus.mechanics.contact.sweep import sweep
+from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
+from sarrus.spatial.iteration import iterate
+from sarrus.spatial.norms import if_finite
+from sarrus.spatial.precision import within
+from sarrus.spatial.stages import stage
+from sarrus.status import Status
+
+_ROUNDS = (3.0, 30.0, 1.0, 0.1)  # r of the natural map: where one cycles, another may not
+_RELATIVE = 1e-10  # of the largest velocity: what rounding leaves
+_STRICT = 10.0  # about Newton's iterates outside the cones: they will be projected onto them
+_MARGIN = 0.5  # of what is accepted at last, for what that projection and rounding do
+
+
+def solve(
+    problem: ContactProblem,
+    start: Array | None = None,
+    tolerance: float = 1e-6,
+    max_newton: int = 12,
+    sweeps: int = 2,
+    convex: bool = False,
+) -> ContactSolution:
+    """Impulses that solve the contact problem.
+
+    start       impulses to begin with, those of the last time step: if they are a solution, nothing is iterated
+    tolerance   of the residual, in m/s; the status is OK where it is met
+    max_newton  steps of each of the four rounds of Newton's method
+    sweeps      at most, before the first Newton step
+    convex      the relaxed problem, without De Saxce's term: what slides lifts off
+    """
+    with stage("scaling"):
+        p = scaled(problem, convex)
+        accepted = within(tolerance, 1e1) + within(_RELATIVE, 1e2) * largest(problem.g)
+    with stage("start"):
+        x = np.zeros(len(p.g)) if start is None else projected(p, p.w * start)
+        c = p.g if start is None else p.G @ x + p.g
+        todo = if_finite(choose(accepted, residual(p, x, c), 1.0, 0.0), 0.0, c, p.friction, p.bounds)
+
+    def swept(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
+        x, c = sweep(p, *state[:2])
+        todo = choose(accepted, residual(p, x, c), 1.0, 0.0)
+        return (x, c, vector(todo)), todo
+
+    def newton(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
+        x, c, (_, plain, eps, count) = state
+        r: Scalar = _ROUNDS[0]
+        for k, following in enumerate(_ROUNDS[1:], 1):
+            r = choose(k * max_newton - 0.5, count, following, r)
+        x, c, plain, eps = newton_step(p, Iterate(x, c, plain, eps), r)
+        todo = choose(_MARGIN * accepted, residual(p, x, c, _STRICT), 1.0, 0.0)
+        return (x, c, vector(todo, plain, eps, count + 1.0)), todo
+
+    with stage("sweeps"):
+        (x, c, (todo,)), _ = iterate(swept, (x, c, vector(todo)), sweeps, todo)
+    with stage("newton"):
+        begin = (x, c, vector(todo, 0.0, FIRST_EPS, 0.0))
+        (x, c, (todo, *_)), count = iterate(newton, begin, len(_ROUNDS) * max_newton, todo)
+    with stage("fallback"):
+        x = alternate(p, x, c, _MARGIN * accepted, todo)
+    with stage("result"):
+        return _solution(problem, p, x, count, accepted)
+
+
+def _solution(problem: ContactProblem, p: Scaled, x: Array, count: Scalar, accepted: Scalar) -> ContactSolution:
+    """Impulses within their cones, and what is proven about them: computed from G and g as they were given."""
+    impulses = p.inverse * projected(p, x)
+    velocities = problem.G @ impulses + problem.g
+    given = velocities if problem.compliance is None else velocities + problem.compliance * impulses
+    left = residual(p, p.w * impulses, p.inverse * given)
+    hopeless = _approach(problem, p)
+    met = choose(left, accepted, Status.OK, Status.MAX_ITERATIONS)
+    met = choose(accepted, hopeless, Status.INFEASIBLE, met)
+    numbers = impulses, velocities, problem.friction, problem.bounds, vector(left)
+    status = if_finite(met, Status.NOT_FINITE, *numbers)
+    return ContactSolution(impulses, velocities, larger(left, hopeless), count, status)
+
+
+def _approach(problem: ContactProblem, p: Scaled) -> Scalar:
+    """The velocity with which something closes that is active, but that no impulse can move."""
+    fastest: Scalar = 0.0
+    normals = [*range(p.nb, p.first), *(rows.stop - 1 for rows in p.contacts)]
+    for i, active in zip(normals, problem.active, strict=True):
+        closing = choose(0.0, active, -problem.g[i], 0.0)
+        fastest = larger(fastest, choose(0.0, p.inverse[i], 0.0, closing))
+    return fastest

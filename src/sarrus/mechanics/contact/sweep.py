@@ -1,0 +1,34 @@
+"""One pass over all rows and contacts, each solved exactly while the others stay: block Gauss-Seidel."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.mechanics.contact.cone import clipped, larger, onto_cone
+from sarrus.mechanics.contact.one_contact import solve_one
+from sarrus.mechanics.contact.problem import Scaled
+from sarrus.spatial.arrays import Array
+
+_PROXIMAL = 1e-9  # of a contact's own block, which may be singular: it stays where it is in directions that do nothing
+
+
+def sweep(p: Scaled, x: Array, c: Array) -> tuple[Array, Array]:
+    """Better impulses x and their velocities c = G x + g."""
+    for i in range(p.first):
+        free = x[i] - c[i]  # the diagonal of G is 1
+        new = clipped(free, p.bounds[i]) if i < p.nb else larger(free, 0.0)
+        c = c + p.G[:, i] * (new - x[i])
+        x = _with(x, slice(i, i + 1), np.array([new]))
+    for rows, mu in zip(p.contacts, p.friction, strict=True):
+        A = p.G[rows, rows] + _PROXIMAL * np.eye(3)
+        if p.convex:
+            new = onto_cone(x[rows] - c[rows] / 3.0, mu)  # 3: the trace of A, which is at least its largest eigenvalue
+        else:
+            new = solve_one(A, c[rows] - A @ x[rows], mu)
+        c = c + p.G[:, rows] @ (new - x[rows])
+        x = _with(x, rows, new)
+    return x, c
+
+
+def _with(x: Array, rows: slice, new: Array) -> Array:
+    return np.concatenate([x[: rows.start], new, x[rows.stop :]])

@@ -1,0 +1,116 @@
+"""Which geometries of a model may touch each other, and with what friction: MuJoCo's rules.
+
+Two geometries may meet if a category of one is among what the other collides with, unless they are on the same body,
+both on the world, on a body and the one that it hangs on, or on links that are excluded. The world counts as nobody's
+parent: what hangs on it may meet what is fixed to it. A declared pair may meet whatever categories, parents and
+exclusions say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from sarrus.model.bodies import WORLD
+from sarrus.model.geometries import Friction, Geometry, GeometryPair
+from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
+
+
+@dataclass(frozen=True)
+class MeetingPair:
+    """Two geometries, by their number in `model.geometries`, and what holds where they touch.
+
+    a is on a body; b may be on the world, and is the one that is a plane or a height field.
+    """
+
+    a: int
+    b: int
+    friction: Friction
+    dimensions: int
+    margin: float
+
+
+@per_model
+def meeting_pairs(model: Model) -> tuple[MeetingPair, ...]:
+    """All pairs that may meet, in depth-first order of a's body, then of b's, the world last."""
+    order = depth_first(model)
+    found: dict[frozenset[int], GeometryPair | None] = dict.fromkeys(_by_category(model))
+    number = {geometry.name: k for k, geometry in enumerate(model.geometries)}
+    for declared in model.geometry_pairs:
+        a, b = number[declared.a], number[declared.b]
+        if model.geometries[a].body != model.geometries[b].body:
+            found[frozenset((a, b))] = declared
+    pairs = []
+    for members, declared in found.items():
+        a, b = sorted(members, key=lambda k: (order[model.geometries[k].body], k))
+        pairs.append(_combined(a, b, model.geometries[a], model.geometries[b], declared))
+    places = [order[geometry.body] for geometry in model.geometries]
+    return tuple(sorted(pairs, key=lambda pair: (places[pair.a], places[pair.b], pair.a, pair.b)))
+
+
+def depth_first(model: Model) -> dict[int, int]:
+    """The place of every body in a depth-first walk, children in the order of their numbers; the world comes last."""
+    children: dict[int, list[int]] = {i: [] for i in range(WORLD, model.nb)}
+    for i, parent in enumerate(model.parents):
+        children[parent].append(i)
+    order: dict[int, int] = {}
+    stack = children[WORLD][::-1]
+    while stack:
+        body = stack.pop()
+        order[body] = len(order)
+        stack.extend(reversed(children[body]))
+    return order | {WORLD: model.nb}
+
+
+def _by_category(model: Model) -> Iterator[frozenset[int]]:
+    excluded = {frozenset(pair) for pair in model.excluded_pairs}
+    hangs_on = _parents(model)
+    for (i, a), (j, b) in combinations(enumerate(model.geometries), 2):
+        if not (a.category & b.collides_with or b.category & a.collides_with):
+            continue
+        related = a.body == b.body or b.body in hangs_on.get(a.body, ()) or a.body in hangs_on.get(b.body, ())
+        if not related and frozenset((a.link, b.link)) not in excluded:
+            yield frozenset((i, j))
+
+
+def _parents(model: Model) -> dict[int, tuple[int, ...]]:
+    """The body that each body hangs on, in a tuple; none for what hangs on the world.
+
+    Bodies without mass and geometries are passed over: several joints between two bodies make a chain of such.
+    """
+    solid = {geometry.body for geometry in model.geometries}
+    found: dict[int, tuple[int, ...]] = {}
+    for i, body in enumerate(model.bodies):
+        parent = body.parent
+        if parent != WORLD and parent not in solid and _massless(model, parent):
+            found[i] = found[parent]
+        else:
+            found[i] = () if parent == WORLD else (parent,)
+    return found
+
+
+def _massless(model: Model, body: int) -> bool:
+    mass = model.bodies[body].inertia.mass
+    return isinstance(mass, float) and mass == 0.0
+
+
+def _combined(i: int, j: int, a: Geometry, b: Geometry, declared: GeometryPair | None) -> MeetingPair:
+    """The geometry of higher priority gives friction and dimensions; else the larger numbers hold. Margins add up."""
+    if a.priority == b.priority:
+        friction = Friction(
+            max(a.friction.sliding, b.friction.sliding),
+            max(a.friction.torsional, b.friction.torsional),
+            max(a.friction.rolling, b.friction.rolling),
+        )
+        dimensions = max(a.dimensions, b.dimensions)
+    else:
+        higher = a if a.priority > b.priority else b
+        friction, dimensions = higher.friction, higher.dimensions
+    margin = a.margin + b.margin
+    if declared is not None:
+        friction = friction if declared.friction is None else declared.friction
+        dimensions = dimensions if declared.dimensions is None else declared.dimensions
+        margin = margin if declared.margin is None else declared.margin
+    return MeetingPair(i, j, friction, dimensions, margin)

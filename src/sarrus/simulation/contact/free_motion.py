@@ -1,0 +1,125 @@
+"""A robot's motion without contacts over a step, and what impulses on contacts change of it.
+
+In joint space: M = L^T D L with the tree's sparsity, and Y = J L^-1 for the rows J of whatever acts. Loops that are not
+embedded are eliminated by a Schur complement. Their rows may be redundant, in a step also by very little, so that the
+complement is that of slightly soft rows; what is left of them is solved for once more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.tree.crba import composite_bodies
+from sarrus.algorithms.tree.rnea import inward_forces
+from sarrus.mechanics.mechanism import Mechanism, rows_of
+from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward, solve_transposed
+from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve
+from sarrus.spatial.orthogonal import is_structurally_zero
+from sarrus.spatial.stages import stage
+
+SOFTNESS = 1e-9  # of loops, relative to the mean of their Delassus matrix's diagonal
+_REFINEMENTS = 2
+
+
+class LoopRows(NamedTuple):
+    """The rows of loops in joint space, and the factor of their (slightly soft) Delassus matrix."""
+
+    Y: Array  # (m, n)
+    G: Array  # (m, m)
+    factor: Ldl
+
+
+class FreeMotion(NamedTuple):
+    """The accelerations without contacts, and how impulses change velocities. n: independent velocities."""
+
+    at: Mechanism
+    factor: Ltdl
+    loops: LoopRows | None
+    qdd: Array  # (nv,)
+    forces: Array  # (m,) of loops
+    residual: Array  # (m,) of loops
+
+    def independent(self, J: Array) -> Array:
+        """Rows on all velocities as rows on the independent ones."""
+        e = self.at.embedded
+        return J if e is None else np.stack([e.reduce_force(row) for row in J]) if len(J) else J[:, : self.at.tree.nv]
+
+    def response(self, J: Array) -> Response:
+        """What impulses along the rows J (m, n) do."""
+        factor = self.factor
+        supports = [_support(factor, row) for row in J]
+        G, Y = delassus_of(factor, J, supports)
+        if self.loops is None or not len(J):
+            return Response(self, Y, G, None)
+        with stage("loops"):
+            cross = (self.loops.Y * factor.d_inv) @ Y.T
+            held = ldl_forward(self.loops.factor, cross)
+            G = G - (held.T * self.loops.factor.d_inv) @ held
+        return Response(self, Y, G, cross)
+
+
+class Response(NamedTuple):
+    """Of a robot, to impulses along rows."""
+
+    free: FreeMotion
+    Y: Array  # (m, n)
+    G: Array  # (m, m) the Delassus matrix
+    cross: Array | None  # (loops, m)
+
+    def velocity(self, impulses: Array) -> Array:
+        """(nv,) what they add to the velocities of all joints."""
+        factor, loops, at = self.free.factor, self.free.loops, self.free.at
+        with stage("impulses"):
+            z = self.Y.T @ impulses
+            if loops is not None and self.cross is not None:
+                z = z - loops.Y.T @ ldl_solve(loops.factor, self.cross @ impulses)
+            change = solve_forward(factor, factor.d_inv * z)
+            return change if at.embedded is None else at.embedded.expand(change)
+
+
+def free_motion(at: Mechanism, added: Array | None = None) -> FreeMotion:
+    """Of a mechanism with everything that acts on it but contacts.
+
+    added  (n,) to the diagonal of the mass matrix
+    """
+    M = composite_bodies(at.nodes)
+    if added is not None:
+        M = M + np.diag(added)
+    factor = ltdl(at.nodes, M)
+    tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
+    load = tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
+    rows = rows_of(at, None, "contact")
+    with stage("free motion"):
+        z = solve_transposed(factor, load)
+        if not rows:
+            ydd = solve_forward(factor, factor.d_inv * z)
+            return FreeMotion(at, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0))
+        J, supports = loop_jacobian(at, rows)
+        k = np.concatenate([r.k for r in rows])
+        G, Y = delassus_of(factor, J, supports)
+        mean = sum((G[i, i] for i in range(len(G))), 0.0) * (SOFTNESS / len(G))
+        loops = LoopRows(Y, G, ldl(G + mean * np.eye(len(G))))
+        rest = k - Y @ (factor.d_inv * z)
+        forces = ldl_solve(loops.factor, rest)
+        for _ in range(_REFINEMENTS):
+            forces = forces + ldl_solve(loops.factor, rest - G @ forces)
+        residual = rest - G @ forces
+        ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
+    return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual)
+
+
+def _expanded(at: Mechanism, ydd: Array) -> Array:
+    return ydd if at.embedded is None else at.embedded.expand(ydd, bias=True)
+
+
+def _support(factor: Ltdl, row: Array) -> list[int]:
+    """The velocities that a row of Y may depend on: those of the row, and their ancestors."""
+    found: set[int] = set()
+    for k, x in enumerate(row):
+        if k not in found and not is_structurally_zero(x):
+            found |= {k, *factor.ancestors[k]}
+    return sorted(found)

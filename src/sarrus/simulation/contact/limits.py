@@ -1,0 +1,81 @@
+"""Joint limits as rows that push and do not pull, in the same problem as contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.model.model import Model
+from sarrus.simulation.contact.slots import nearest
+from sarrus.simulation.manifold import joints_of
+from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
+from sarrus.spatial.picking import pick
+
+NEAR = 1e-3  # radians or metres that are left after the step
+NOTHING = 1e-3  # by which a limit may be passed before it is looked at, if it is not one of the usual ones
+
+
+class JointLimit(NamedTuple):
+    """A joint's coordinate that must not pass a bound: sign (q - bound) >= 0."""
+
+    q: int
+    v: int
+    bound: float
+    sign: float
+
+    def gap(self, q: Array) -> Scalar:
+        return self.sign * (q[self.q] - self.bound)
+
+
+class Limit(NamedTuple):
+    """A limit that is looked at."""
+
+    row: Array  # (nv,)
+    gap: Scalar
+    active: Scalar
+
+
+def limits_of(model: Model) -> list[JointLimit]:
+    """All limits of joints, lower ones and upper ones."""
+    found = []
+    for joint, of_q, of_v in joints_of(model):
+        if joint.type.nq != joint.type.nv:
+            continue
+        for k in range(joint.type.nv):
+            for bound, sign in ((joint.lower[k], 1.0), (joint.upper[k], -1.0)):
+                if np.isfinite(bound):
+                    found.append(JointLimit(of_q.start + k, of_v.start + k, float(bound), sign))
+    return found
+
+
+def violated(limit: JointLimit, q: Array, v: Array, dt: Scalar) -> Scalar:
+    """1 where the step would pass the limit by more than nothing, else -1."""
+    return choose(limit.gap(q) + dt * limit.sign * v[limit.v], -NOTHING, 1.0, -1.0)
+
+
+def usual_limit(limit: JointLimit, q: Array, v: Array, dt: Scalar) -> Limit:
+    """One that is looked at in every step."""
+    row = np.zeros(len(v))
+    row[limit.v] = limit.sign
+    return Limit(row, limit.gap(q), choose(limit.gap(q) + dt * limit.sign * v[limit.v], NEAR, 1.0, 0.0))
+
+
+def limits_in_slots(limits: Sequence[JointLimit], q: Array, v: Array, dt: Scalar, slots: int) -> list[Limit]:
+    """The limits that the step would come nearest to or pass, as many as there are slots."""
+    if not limits:
+        return []
+    slots = min(slots, len(limits))
+    ahead = [limit.gap(q) + dt * limit.sign * v[limit.v] for limit in limits]
+    numbers, count, _ = nearest(ahead, NEAR, slots)
+    found = []
+    for slot, number in enumerate(numbers):
+        gap = pick([limit.gap(q) for limit in limits], number)
+        which = pick([float(limit.v) for limit in limits], number)
+        sign = pick([limit.sign for limit in limits], number)
+        limited = {limit.v for limit in limits}
+        row = [choose(abs(which - k), 0.5, sign, 0.0) if k in limited else 0.0 for k in range(len(v))]
+        found.append(Limit(vector(*row), gap, choose(float(slot), count - 0.5, 1.0, 0.0)))
+    return found

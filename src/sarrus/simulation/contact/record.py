@@ -1,0 +1,58 @@
+"""The contacts of a step or of a trajectory, as arrays with names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sarrus.spatial.arrays import Array
+
+SLOT_NUMBERS = 11  # of a slot in what a step records: candidate (-1: none), gap, point, normal, force on a
+
+
+@dataclass(frozen=True, eq=False)
+class ContactRecord:
+    """Contacts in slots, s at a time, over a batch or over time (...).
+
+    A slot holds nothing where its number is -1. Forces act on the first of the two geometries, in the world's axes; an
+    impact has a force too: its impulse over the length of the step.
+    """
+
+    numbers: Array  # (..., s) of a place where two geometries may touch; -1: nothing
+    gaps: Array  # (..., s) metres, at the beginning of the step
+    points: Array  # (..., s, 3)
+    normals: Array  # (..., s, 3) from the second geometry to the first
+    forces: Array  # (..., s, 3) newtons
+    names: tuple[tuple[str, str], ...]  # of the two geometries, by number
+
+    @staticmethod
+    def of(recorded: Array, names: Sequence[Sequence[str]]) -> ContactRecord:
+        """From what a step or a trajectory recorded, (..., 11 s)."""
+        slots = np.asarray(recorded, float)
+        slots = slots.reshape(*slots.shape[:-1], -1, SLOT_NUMBERS)
+        parts = (slots[..., 2:5], slots[..., 5:8], slots[..., 8:11])
+        numbers = slots[..., 0].astype(int)
+        return ContactRecord(numbers, slots[..., 1], *parts, tuple((a, b) for a, b in names))
+
+    @property
+    def touching(self) -> Array:
+        """(..., s) where a force acts."""
+        return (self.numbers >= 0) & (self.forces != 0.0).any(axis=-1)
+
+    @property
+    def normal_forces(self) -> Array:
+        """(..., s) newtons, of what holds two bodies apart."""
+        return np.sum(self.forces * self.normals, axis=-1)
+
+    @property
+    def friction_forces(self) -> Array:
+        """(..., s) newtons, across the normal."""
+        along = self.forces - self.normal_forces[..., None] * self.normals
+        return np.linalg.norm(along, axis=-1)
+
+    @property
+    def total_force(self) -> Array:
+        """(..., 3) on everything that is the first of two geometries."""
+        return np.sum(self.forces, axis=-2)

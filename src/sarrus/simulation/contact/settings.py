@@ -1,0 +1,190 @@
+"""How contacts are treated: what a user may say, and what a step is compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sarrus.errors import StateError, unknown_name
+from sarrus.mechanics.bodies import joint_kinematics, world_poses
+from sarrus.mechanics.contact.contact_rows import Twist
+from sarrus.mechanics.contact.contact_set import ContactSet, contact_set
+from sarrus.mechanics.contact.narrow_phase import is_supported
+from sarrus.model.arguments import positive_number, whole_number
+from sarrus.model.bodies import WORLD
+from sarrus.model.constraints import Kind
+from sarrus.model.meeting_pairs import MeetingPair, meeting_pairs
+from sarrus.model.model import Model
+from sarrus.model.state import home_or_neutral
+from sarrus.model.tree import tree_of
+from sarrus.simulation.contact.limits import limits_of
+from sarrus.spatial.arrays import Array
+
+_MOST_USUAL, _MOST_USUAL_LIMITS = 8, 4
+_STANDING = 5e-3  # metres: what is no further from the ground than that where a robot stands, touches it
+_LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to find out
+_SLOTS, _SPARE_SLOTS = 8, 2
+_CLOSE = 0.1  # metres
+_AT_LIMIT = 1e-2  # radians or metres
+
+
+@dataclass(frozen=True)
+class ContactOptions:
+    """How a robot and its surroundings touch (`sarrus.Simulation(..., contacts=ContactOptions(restitution=0.5))`).
+
+    restitution     part of the speed with which what hits something leaves it again
+    self_collision  whether bodies of one robot touch each other, too; those of two robots, or a robot and a thing,
+                    always do
+    pairs           names of geometries, two each, that may touch, and no others; None: what the model says
+    slots           how many contacts there may be at a time; None: what seems enough. The nearest ones count
+    joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
+    tolerance       m/s to which the contact problem is solved
+    convex          the convex relaxation instead of Coulomb's law: what slides lifts off a little
+    """
+
+    restitution: float = 0.0
+    self_collision: bool = False
+    pairs: tuple[tuple[str, str], ...] | None = None
+    slots: int | None = None
+    joint_limits: bool = True
+    tolerance: float = 1e-6
+    convex: bool = False
+
+    def __post_init__(self) -> None:
+        positive_number("restitution", self.restitution, least=0.0)
+        if self.restitution > 1.0:
+            raise StateError(f"restitution is {self.restitution:g}: expected a number from 0 to 1")
+        positive_number("tolerance", self.tolerance)
+        if self.slots is not None:
+            whole_number("slots", self.slots, least=1)
+
+
+@dataclass(frozen=True)
+class ContactSettings:
+    """Everything about contacts that determines a step. Its `repr` is part of the kernel's name."""
+
+    contacts: ContactSet
+    restitution: float = 0.0
+    limits: bool = True  # of joints
+    usual_limits: tuple[int, ...] = ()  # those at which joints are where the robot stands
+    limit_slots: int = 4
+    tolerance: float = 1e-6  # m/s
+    convex: bool = False
+
+
+def contact_settings(model: Model, options: ContactOptions) -> ContactSettings | None:
+    """Those of a model; None if nothing can touch."""
+    pairs = [pair for pair in chosen_pairs(model, options) if is_supported(*_shapes(model, pair))]
+    if not pairs:
+        return None
+    contacts = contact_set(model, pairs, (), 0)
+    usual = usual_contacts(model, contacts)
+    slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS)
+    contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
+    contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
+    return ContactSettings(
+        contacts, float(options.restitution), options.joint_limits, _usual_limits(model),
+        tolerance=float(options.tolerance), convex=bool(options.convex),
+    )  # fmt: skip
+
+
+def chosen_pairs(model: Model, options: ContactOptions) -> list[MeetingPair]:
+    """The pairs that may touch, supported or not."""
+    pairs = list(meeting_pairs(model))
+    if options.pairs is not None:
+        known = {geometry.name for geometry in model.geometries}
+        for name in (x for pair in options.pairs for x in pair):
+            if name not in known:
+                raise unknown_name("geometry", name, known)
+        wanted = {frozenset(pair) for pair in options.pairs}
+        return [pair for pair in pairs if frozenset(_names(model, pair)) in wanted]
+    if options.self_collision:
+        return pairs
+    roots = _roots(model.parents)
+    return [pair for pair in pairs if roots[model.geometries[pair.a].body] != roots[model.geometries[pair.b].body]]
+
+
+def contact_notes(model: Model, options: ContactOptions) -> list[str]:
+    """What a user should know about contacts that do not happen."""
+    if not model.geometries:
+        return ["nothing to touch: the model has no geometries (model.with_ground() adds a floor to shapes)"]
+    chosen = chosen_pairs(model, options)
+    unsupported = sorted({_words(model, pair) for pair in chosen if not is_supported(*_shapes(model, pair))})
+    notes = [f"{len(unsupported)} kinds of pairs never touch, not supported: {', '.join(unsupported)}"] * bool(
+        unsupported
+    )
+    left_out = len(meeting_pairs(model)) - len(chosen)
+    if left_out and options.pairs is None:
+        notes.append(f"{left_out} pairs within one robot do not touch (self_collision=True lets them)")
+    if not chosen:
+        notes.append("nothing touches: no two geometries may meet")
+    return notes
+
+
+def usual_contacts(model: Model, contacts: ContactSet) -> tuple[int, ...]:
+    """Candidates against the world that touch it where the robot stands: in its keyframes, or at home."""
+    found: dict[int, float] = {}
+    for q in _standing(model):
+        candidates = [c for c in contacts.candidates(_poses(model, q)) if c.b == WORLD]
+        lowest = min((float(c.gap) for c in candidates), default=np.inf)
+        if lowest < _LOWERED:
+            found |= {c.number: float(c.gap) - lowest for c in candidates if c.gap - lowest < _STANDING}
+    nearest = sorted(found, key=lambda number: (found[number], number))[:_MOST_USUAL]
+    return tuple(sorted(nearest))
+
+
+def _standing(model: Model) -> list[Array]:
+    """Configurations in which the robot stands, as far as we know."""
+    return [keyframe.q for keyframe in model.keyframes.values()] or [home_or_neutral(model)]
+
+
+def _close_to_the_ground(model: Model, contacts: ContactSet) -> tuple[int, ...]:
+    """Nodes of which a ball around their shapes comes near the ground, or something else, where the robot stands."""
+    found = {contacts.pair_of(number).a.node for number in contacts.usual}
+    for q in _standing(model):
+        poses = _poses(model, q)
+        at_rest = [Twist(np.zeros(3), np.zeros(3), p) for _, p in poses]
+        found |= {bound.node for bound in contacts.bounds(poses, at_rest) if bound.distance < _CLOSE}
+    return tuple(sorted(found))
+
+
+def _usual_limits(model: Model) -> tuple[int, ...]:
+    """Limits at which joints are where the robot stands: those of a closed gripper, say.
+
+    Of joints that a coupling moves together, one is enough.
+    """
+    together = {name: k for k, c in enumerate(model.constraints) if c.kind is Kind.COUPLING for name in c.joints}
+    names = {k: name for name in model.joint_names for k in range(model.nv)[model.layout.v_of(name)]}
+    found: dict[object, int] = {}
+    for q in _standing(model):
+        for k, limit in enumerate(limits_of(model)):
+            if abs(limit.gap(q)) < _AT_LIMIT:
+                found.setdefault(together.get(names[limit.v], (limit.v, limit.sign)), k)
+    return tuple(sorted(found.values())[:_MOST_USUAL_LIMITS])
+
+
+def _poses(model: Model, q: Array) -> list[tuple[Array, Array]]:
+    tree = tree_of(model)
+    return world_poses(tree, joint_kinematics(tree, q))
+
+
+def _roots(parents: Sequence[int]) -> dict[int, int]:
+    """The body on the world on which each body hangs; of the world itself, the world."""
+    roots = {WORLD: WORLD}
+    for body, parent in enumerate(parents):
+        roots[body] = body if parent == WORLD else roots[parent]
+    return roots
+
+
+def _names(model: Model, pair: MeetingPair) -> Iterable[str]:
+    return (model.geometries[k].name for k in (pair.a, pair.b))
+
+
+def _shapes(model: Model, pair: MeetingPair) -> tuple:
+    return tuple(model.geometries[k].shape for k in (pair.a, pair.b))
+
+
+def _words(model: Model, pair: MeetingPair) -> str:
+    return " and ".join(sorted(type(shape).__name__ for shape in _shapes(model, pair)))

@@ -1,0 +1,125 @@
+"""Choosing at run time which of many candidates get one of a few slots, for floats and symbols alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.mechanics.contact.contact_rows import ContactPoint, frame_of_normal
+from sarrus.mechanics.contact.contact_set import Candidate, depth_first
+from sarrus.spatial.arrays import Scalar, vector
+from sarrus.spatial.choice import AbstractScalar, choose
+from sarrus.spatial.iteration import iterate
+from sarrus.spatial.picking import pick
+from sarrus.spatial.stages import stage
+
+_BISECTIONS = 12  # of the reach, where more candidates are within it than there are slots
+
+
+class Contact(NamedTuple):
+    """A candidate that is looked at: one that is known while tracing, or the one in a slot."""
+
+    number: Scalar  # of the candidate
+    active: Scalar  # 1 where it is within reach, else 0
+    gap: Scalar
+    friction: Scalar
+    at: ContactPoint
+
+
+def nearest(gaps: Sequence[Scalar], reach: Scalar, slots: int) -> tuple[list[Scalar], Scalar, Scalar]:
+    """Numbers of the candidates within reach, in order, one per slot; how many slots are taken; how many candidates
+    found none.
+
+    Where more are within reach than there are slots, the nearest are taken; of those that are equally near, the first.
+    A slot that is not taken holds any candidate.
+    """
+    with stage("slots"):
+        count = _count(gaps, reach)
+        near = [choose(gap, reach, 1.0, 0.0) for gap in gaps]
+        if slots < len(gaps):
+            low, high = _bisected(gaps, reach, slots, count)
+            spare: Scalar = float(slots) - _count(gaps, low)  # slots for those between low and high, whatever is first
+            for k, gap in enumerate(gaps):
+                between = choose(gap, low, 0.0, choose(gap, high, 1.0, 0.0))
+                taken = choose(0.5, spare, between, 0.0)
+                spare = spare - taken
+                near[k] = choose(gap, low, 1.0, taken)
+        so_far: Scalar = 0.0
+        up_to = []
+        for x in near:
+            so_far = so_far + x
+            up_to.append(so_far)
+        # The candidate in a slot comes after all those up to which no more than `slot` are taken.
+        numbers = [sum((choose(x, slot + 0.5, 1.0, 0.0) for x in up_to), 0.0) for slot in range(slots)]
+        return numbers, so_far, count - so_far
+
+
+def _bisected(gaps: Sequence[Scalar], reach: Scalar, slots: int, count: Scalar) -> tuple[Scalar, Scalar]:
+    """Distances within the first of which no more candidates are than there are slots, and within the second of which
+    there are more; the reach, twice, if that is wide enough for all.
+    """
+    least = gaps[0]
+    for gap in gaps[1:]:
+        least = choose(gap, least, gap, least)
+
+    def bisect(state: tuple) -> tuple[tuple, Scalar]:
+        low, high = state[0]
+        middle = 0.5 * (low + high)
+        fits = choose(_count(gaps, middle), slots + 0.5, 1.0, 0.0)
+        return (vector(choose(0.5, fits, middle, low), choose(0.5, fits, high, middle)),), 1.0
+
+    too_many = count - (slots + 0.5)
+    (found,), _ = iterate(bisect, (vector(least, reach),), _BISECTIONS, too_many)
+    return choose(0.0, too_many, found[0], reach), choose(0.0, too_many, found[1], reach)
+
+
+def _count(gaps: Sequence[Scalar], reach: Scalar) -> Scalar:
+    return sum((choose(gap, reach, 1.0, 0.0) for gap in gaps), 0.0)
+
+
+def contact_in_slot(candidates: Sequence[Candidate], parents: Sequence[int], number: Scalar, active: Scalar) -> Contact:
+    """The candidate of this number. Candidates are in the depth-first order of their nodes a."""
+
+    def chosen(values: Sequence[Scalar]) -> Scalar:
+        known = all(not isinstance(x, AbstractScalar) and x == values[0] for x in values)
+        return values[0] if known else pick(values, number)
+
+    point, normal = (
+        vector(*(chosen([getattr(c, name)[k] for c in candidates]) for k in range(3))) for name in ("point", "normal")
+    )
+    gap, friction = (chosen([getattr(c, name) for c in candidates]) for name in ("gap", "friction"))
+    moves = _moves(candidates, parents, number, chosen)
+    which = chosen([float(c.number) for c in candidates])
+    return Contact(which, active, gap, friction, ContactPoint(point, frame_of_normal(normal), moves))
+
+
+def _moves(candidates: Sequence[Candidate], parents: Sequence[int], number: Scalar, chosen: object) -> list[Scalar]:
+    """Which joints move it: in depth-first order, the nodes that hang on a node are one range of numbers, and so are
+    the candidates on them.
+    """
+    order = depth_first(parents)
+    rank = {node: k for k, node in enumerate(order)} | {-1: -1}
+    sizes = [1] * len(parents)
+    for node in reversed(range(len(parents))):
+        if parents[node] >= 0:
+            sizes[parents[node]] += sizes[node]
+    of_a = [rank[c.a] for c in candidates]
+    b = chosen([float(rank[c.b]) for c in candidates])  # type: ignore[operator]
+    moves: list[Scalar] = []
+    for node in range(len(parents)):
+        low, high = rank[node], rank[node] + sizes[node]
+        first, last = (int(np.searchsorted(of_a, x)) for x in (low, high))
+        moves.append(_within(number, first, last, 0, len(of_a)) - _within(b, low, high, -1, len(order)))
+    return moves
+
+
+def _within(x: Scalar, low: int, high: int, least: int, beyond: int) -> Scalar:
+    """1 where the whole number x is in low .. high - 1, else 0; it is known to be in least .. beyond - 1."""
+    if not isinstance(x, AbstractScalar):
+        return float(low <= x < high)
+    if low >= high:
+        return 0.0
+    inside: Scalar = 1.0 if high >= beyond else choose(x, high - 0.5, 1.0, 0.0)
+    return inside if low <= least else choose(x, low - 0.5, 0.0, inside)

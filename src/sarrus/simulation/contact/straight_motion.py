@@ -1,0 +1,54 @@
+"""A step of bodies that are free to turn, in axes that stay as they were when it began.
+
+The velocity of a free (or planar) joint is in the body's own axes, which turn during the step; where an impact makes
+them turn faster, by more than the step could know when it began. In the axes of the beginning an impulse changes the
+momentum by just that impulse, and a body in flight keeps its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sarrus.model.joints import AbstractJointType
+from sarrus.model.model import Model
+from sarrus.simulation.manifold import joints_of
+from sarrus.spatial.arrays import Array, Scalar, each, vector
+from sarrus.spatial.rotations import conjugate, cross, exp_quaternion, multiply_quaternions, rotate_by_quaternion, unit
+
+
+def acceleration_in_fixed_axes(model: Model, v: Array, qdd: Array) -> Array:
+    """Accelerations as they are in axes that do not turn, from the rates of change of velocities."""
+    parts = []
+    for joint, _, at in joints_of(model):
+        a, mine = qdd[at], v[at]
+        if joint.type.name == "free":
+            a = np.concatenate([a[:3] + cross(mine[3:], mine[:3]), a[3:]])
+        elif joint.type.name == "planar":
+            a = vector(a[0] - mine[2] * mine[1], a[1] + mine[2] * mine[0], a[2])
+        parts.append(a)
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def moved_straight(model: Model, q: Array, v: Array, dt: Scalar) -> tuple[Array, Array]:
+    """The configuration after a step with velocities v, which are in the axes of its beginning, and v in those of its
+    end.
+    """
+    positions, velocities = [np.zeros(0)], [np.zeros(0)]
+    for joint, of_q, of_v in joints_of(model):
+        position, velocity = _moved(joint.type, q[of_q], v[of_v], dt)
+        positions.append(position)
+        velocities.append(velocity)
+    return np.concatenate(positions), np.concatenate(velocities)
+
+
+def _moved(joint: AbstractJointType, q: Array, v: Array, dt: Scalar) -> tuple[Array, Array]:
+    if joint.name == "free":
+        turn = exp_quaternion(dt * v[3:])
+        p = q[:3] + rotate_by_quaternion(q[3:], dt * v[:3])
+        turned = unit(multiply_quaternions(q[3:], turn))
+        return np.concatenate([p, turned]), np.concatenate([rotate_by_quaternion(conjugate(turn), v[:3]), v[3:]])
+    if joint.name == "planar":
+        (c, s), (k, l) = ((each(np.cos, x)[0], each(np.sin, x)[0]) for x in (q[2:], dt * v[2:]))
+        p = vector(q[0] + dt * (c * v[0] - s * v[1]), q[1] + dt * (s * v[0] + c * v[1]), q[2] + dt * v[2])
+        return p, vector(k * v[0] + l * v[1], k * v[1] - l * v[0], v[2])
+    return joint.integrate(q, dt * v), v
