@@ -99,7 +99,7 @@ def _ordered(
                 held.discard(a)
         if uses_left[best]:
             held.add(best)
-        for user in (*users[best], *followers.get(best, ())):
+        for user in users[best] if best not in followers else users[best] + followers[best]:
             missing[user] -= 1
             if not missing[user]:
                 heapq.heappush(waiting, user)
