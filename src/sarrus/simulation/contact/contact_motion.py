@@ -80,7 +80,7 @@ def contact_motion(
     poses = world_poses(tree_of(model), free.at.joints)
     v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
     limits = limits_of(model) if settings.limits else []
-    problem = _Problem(model, settings, free, poses, v, v_free, dt)
+    problem = ContactProblemAtState(model, settings, free, poses, v, v_free, dt)
     usual = _usual_contacts(model, contacts, poses, SPEED * dt)
     usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
     simple = problem.solved(usual, usual_limits, _matched(usual, before))
@@ -147,8 +147,8 @@ def _searched(contacts: Sequence[Contact], before: tuple[Array, Array]) -> Array
     return np.concatenate(parts)
 
 
-class _Problem(NamedTuple):
-    """What all problems of a step share."""
+class ContactProblemAtState(NamedTuple):
+    """What all contact problems at a state share."""
 
     model: Model
     settings: ContactSettings
@@ -221,6 +221,16 @@ class _Problem(NamedTuple):
         k, d = self.settings.softness
         normal = 1.0 / (self.dt * (self.dt * k + d))
         return vector(*[0.0] * limits, *[0.0, 0.0, normal] * contacts)
+
+
+def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:
+    """(11 s,) what is recorded of contacts (`ContactRecord.of`); dt: the time in which their impulses acted."""
+    rows: list[Scalar] = []
+    for number, gap, point, directions, impulse in zip(
+        contacts.numbers, contacts.gaps, contacts.points, contacts.directions, contacts.impulses, strict=True
+    ):
+        rows += [number, gap, *point, *directions[2], *((1.0 / dt) * (directions.T @ impulse))]
+    return vector(*rows)
 
 
 def _padded(values: Sequence[Scalar], count: int, rest: float) -> Array:

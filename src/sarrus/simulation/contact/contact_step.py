@@ -8,12 +8,12 @@ import numpy as np
 
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
-from sarrus.simulation.contact.contact_motion import contact_motion
+from sarrus.simulation.contact.contact_motion import contact_motion, slot_numbers
 from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.straight_motion import moved_straight
 from sarrus.simulation.step import StepSettings, forces_of, keep_finite, scalar, select, worse
-from sarrus.spatial.arrays import Array, vector
+from sarrus.spatial.arrays import Array
 from sarrus.spatial.choice import choose
 from sarrus.status import Status
 
@@ -55,11 +55,7 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (q_end, q), (v_end, v))
     status = choose(0.5, alive, motion.status, Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))
-    rows = []
-    for slot in range(slots):
-        force = (1.0 / dt) * (found.directions[slot].T @ found.impulses[slot])
-        rows += [found.numbers[slot], found.gaps[slot], *found.points[slot], *found.directions[slot][2], *force]
-    contacts = vector(*rows)
+    contacts = slot_numbers(found, dt)
     left = np.concatenate([found.numbers, found.impulses.reshape(-1), friction.turns(motion.v)])
     return ContactStepOutputs(
         q=q_end, v=v_end, alive=scalar(alive), worst_status=scalar(worse(inputs["worst_status"].item(), status)),
