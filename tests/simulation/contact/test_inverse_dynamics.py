@@ -35,12 +35,8 @@ def test_friction_can_push_it_so_far_and_no_further():
     np.testing.assert_allclose(pushed.contacts.total_force, [16.0, 0, 4.0 * 9.81], atol=1e-3)
     contacts = pushed.contacts
     assert (contacts.friction_forces <= 0.5 * contacts.normal_forces + 1e-4).all()
-    assert (
-        sarrus.inverse_dynamics(crate(0.5), REST, np.zeros(6), [6.0, 0, 0, 0, 0, 0]).status == sarrus.Status.INFEASIBLE
-    )
-    assert (
-        sarrus.inverse_dynamics(crate(), REST, np.zeros(6), [0, 0, -20.0, 0, 0, 0]).status == sarrus.Status.INFEASIBLE
-    )
+    for too_much in ([6.0, 0, 0, 0, 0, 0], [0, 0, -20.0, 0, 0, 0]):
+        assert sarrus.inverse_dynamics(crate(0.5), REST, np.zeros(6), too_much).status == sarrus.Status.INFEASIBLE
 
 
 def walker() -> sarrus.Model:
@@ -71,12 +67,10 @@ def test_momentum_balances_and_motors_do_the_rest():
     found = sarrus.inverse_dynamics(model, np.tile(q, (6, 1)), np.zeros((6, model.nv)), a)
     assert (found.status == 0).all()
     for k in range(6):
-        J = np.concatenate([sarrus.frame_jacobian(model, q, f"{side}_shin") for side in ("left", "right", "back")])
-        assert J.shape[1] == model.nv
         np.testing.assert_allclose(found.tau[k, :6], 0.0, atol=1e-3)
         force = found.contacts.total_force[k]
         momentum = sarrus.centroidal_momentum_matrix(model, q)[:3] @ a[k]
-        np.testing.assert_allclose(force, momentum + [0, 0, model.mass * 9.81], atol=1e-2)
+        np.testing.assert_allclose(force, momentum + np.array([0, 0, model.mass * 9.81]), atol=1e-2)
 
 
 def test_what_it_cannot_do_is_said():

@@ -131,7 +131,7 @@ def required_forces(
     h_A, h_U = needed[list(driven)], needed[undriven]
     frictions, active = vector(*(c.friction for c in touching)), vector(*(c.active for c in touching))
     Q = J_A @ J_A.T + _STIFF * (J_U @ J_U.T)
-    f, multipliers = np.zeros(len(J)), np.zeros(len(undriven))
+    f, multipliers, unmet = np.zeros(len(J)), np.zeros(len(undriven)), h_U
     for _ in range(_ROUNDS):
         c = -(J_A @ h_A) - J_U @ (_STIFF * h_U + multipliers)
         f = solve(ContactProblem(Q, c, np.zeros(0), frictions, active, None), f, 1e-9, convex=True).impulses
