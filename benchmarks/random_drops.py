@@ -46,7 +46,8 @@ def batch_record(thrown: Scene, number: int, size: int, seconds: float) -> dict[
     began = time.perf_counter()
     found = simulation.run(q, v, duration=seconds)
     took = time.perf_counter() - began
-    assert found.status is not None and found.iterations is not None  # recorded
+    assert found.status is not None
+    assert found.iterations is not None
     gaps = np.minimum(thrown.gaps(found.q).min(axis=-1), 0.0)  # (B, T)
     grown = energy_growth(found)
     worst = found.status.max(axis=-1).astype(int)
