@@ -26,6 +26,7 @@ _MOST_USUAL, _MOST_USUAL_LIMITS = 8, 4
 _STANDING = 5e-3  # metres: what is no further from the ground than that where a robot stands, touches it
 _LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to find out
 _SLOTS, _SPARE_SLOTS = 8, 2
+_SLOTS_PER_THING, _MOST_SLOTS = 4, 24  # of several free bodies, which may lie on each other: one more than they are
 _CLOSE = 0.1  # metres
 _AT_LIMIT = 1e-2  # radians or metres
 
@@ -100,7 +101,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
         return None
     contacts = contact_set(model, pairs, (), 0)
     usual = usual_contacts(model, contacts)
-    slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS)
+    slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS, _slots_of_things(model))
     contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
     contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
     return ContactSettings(
@@ -108,6 +109,12 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
         tolerance=float(options.tolerance), convex=bool(options.convex),
         softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
     )  # fmt: skip
+
+
+def _slots_of_things(model: Model) -> int:
+    """For free bodies that lie on each other; 0 where there is one, or none."""
+    loose = sum(body.parent == WORLD and body.joint.type.name == "free" for body in model.bodies)
+    return min(_MOST_SLOTS, _SLOTS_PER_THING * (loose + 1)) if loose > 1 else 0
 
 
 def chosen_pairs(model: Model, options: ContactOptions) -> list[MeetingPair]:
