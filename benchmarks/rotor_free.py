@@ -70,11 +70,12 @@ def without_bodies(model: Model, names: Sequence[str]) -> Model:
         number[i] = len(bodies)
         bodies.append(replace(body, parent=number[body.parent]))
     frames = tuple(replace(f, body=number[f.body]) for f in model.frames if f.body in number)
+    geometries = tuple(replace(g, body=number[g.body]) for g in model.geometries if g.body in number)
     home = None
     if model.home is not None:
         spans = [s for s, b in zip(model.layout.q, model.bodies, strict=True) if b.name not in names]
         home = np.concatenate([model.home[s] for s in spans])
-    return replace(model, bodies=tuple(bodies), frames=frames, constraints=(), home=home)
+    return replace(model, bodies=tuple(bodies), frames=frames, geometries=geometries, constraints=(), home=home)
 
 
 def is_rotor(name: str) -> bool:

@@ -163,6 +163,8 @@ def test_states_that_diverge_are_told_in_words_and_by_exit_code_1():
         (["zoo:chain:2", "--dt", "-1"], "positive"),
         (["zoo:chain:2", "--duration", "nan"], "positive"),
         (["zoo:chain:2", "--integrator", "euler"], "rk4"),
+        (["zoo:chain:2", "--restitution", "0.5", "--no-contacts"], "without --no-contacts"),
+        (["zoo:chain:2", "--restitution", "2"], "from 0 to 1"),
         (["zoo:chain:2", "--method", "magic"], "lcaba"),
         (["zoo:four_bar", "--method", "pv"], "coupler_rocker"),
         (["zoo:four_bar", "--q", "1, 2, 3"], "coupler_rocker"),
@@ -272,4 +274,82 @@ def test_a_ball_of_a_file_rests_on_its_floor(tmp_path):
     assert (said["method"], said["contacts"], said["operations_per_step"]) == ("contact", 1, None)
     assert said["energy_drift"] is None  # contacts do work
     assert np.load(saved)["q"][-1, 2] == pytest.approx(0.1, abs=1e-3)
-    assert "1 candidates" in run(str(path), "-d", "0.01")
+
+
+BALL = """<mujoco><option timestep="0.002" integrator="RK4"/><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+  <body pos="0 0 0.3"><freejoint/><geom name="ball" size="0.1"/></body></worldbody></mujoco>"""
+
+
+@pytest.fixture
+def ball(tmp_path):
+    (tmp_path / "ball.xml").write_text(BALL)
+    return str(tmp_path / "ball.xml")
+
+
+def test_what_touches_in_the_end_is_said(ball):
+    end = as_json(ball, "-d", "1")["contacts_at_end"]
+    assert (end["count"], end["geometries"]) == (1, ["ball"])
+    assert end["normal_force"] == pytest.approx(9.81 * 1000.0 * 4.0 / 3.0 * np.pi * 1e-3, rel=1e-4)
+    text = run(ball, "-d", "1")
+    assert "1 in the end (ball), 41.09 N in all, weight 41.09 N" in text
+    assert "none in the end" in run(ball, "-d", "0.01")
+
+
+def test_a_ball_bounces_or_falls_through_the_floor_if_it_is_told_to(ball, tmp_path):
+    saved = str(tmp_path / "a.npz")
+    run(ball, "-d", "0.4", "--restitution", "0.9", "--save", saved)
+    assert np.load(saved)["q"][-1, 2] > 0.2
+    said = as_json(ball, "-d", "0.4", "--no-contacts", "--save", saved)
+    assert (said["integrator"], said["contacts"]) == ("rk4", 0)
+    assert np.load(saved)["q"][-1, 2] < -0.4
+
+
+def test_an_integrator_of_the_file_that_knows_no_impacts_is_not_taken_and_that_is_said(ball):
+    assert any("rk4, which knows no impacts" in note for note in as_json(ball, "-d", "0.01")["notes"])
+
+
+def test_a_robot_without_ground_is_told_so_and_gets_one():
+    assert any("no ground" in note for note in as_json("zoo:geared_quadruped", "-d", "0.01")["notes"])
+    said = as_json("zoo:geared_quadruped", "-d", "0.2", "--ground", "-c", "pd")
+    assert said["contacts_at_end"]["count"] == 4
+    assert not any("no ground" in note for note in said["notes"])
+    assert any("implicit steps" in note for note in said["notes"])
+
+
+def test_a_keyframe_off_its_loops_is_projected_and_that_is_said(tmp_path):
+    path = tmp_path / "four_bar.xml"
+    path.write_text(
+        """<mujoco><compiler angle="radian"/><worldbody>
+          <body name="a"><joint name="a" axis="0 1 0"/>
+            <geom type="capsule" size="0.02" fromto="0 0 0 0 0 1" contype="0" conaffinity="0"/>
+            <body name="b" pos="0 0 1"><joint name="b" axis="0 1 0"/>
+              <geom type="capsule" size="0.02" fromto="0 0 0 1 0 0" contype="0" conaffinity="0"/></body></body>
+          <body name="c" pos="1 0 0"><joint name="c" axis="0 1 0"/>
+            <geom type="capsule" size="0.02" fromto="0 0 0 0 0 1" contype="0" conaffinity="0"/></body></worldbody>
+          <equality><connect body1="b" body2="c" anchor="1 0 0"/></equality>
+          <keyframe><key name="lean" qpos="0.3 -0.3 0.29"/></keyframe></mujoco>"""
+    )
+    notes = as_json(str(path), "-d", "0.01", "--keyframe", "lean")["notes"]
+    assert any("keyframe 'lean' is not quite on the loops: projected" in note for note in notes)
+    assert any("--keyframe lean" in note for note in as_json(str(path), "-d", "0.01")["notes"])
+
+
+def test_joint_limits_that_the_start_breaks_are_told(tmp_path):
+    path = tmp_path / "pendulum.xml"
+    path.write_text(
+        """<mujoco><compiler angle="radian"/><worldbody><body><geom size="0.1" pos="0 0 -1"/>
+          <joint name="hinge" axis="0 1 0" limited="true" range="-0.1 0.1"/></body></worldbody></mujoco>"""
+    )
+    assert any(
+        "outside joint limits: hinge by 0.2" in note for note in as_json(str(path), "-d", "0", "--q", "0.3")["notes"]
+    )
+    assert not any("outside" in note for note in as_json(str(path), "-d", "0", "--q", "0.05")["notes"])
+
+
+def test_a_simulation_that_diverges_says_when_where_and_what_to_try(controllers):
+    (controllers.parent / "wild.py").write_text("def push(t, q, v):\n    return 1e3 * v\n")
+    said = as_json("zoo:chain:2", "-c", f"{controllers.parent / 'wild.py'}:push", "--q", "0.1,0.2", "-d", "2", code=1)
+    when, what = said["diverged"]
+    assert "diverged after" in when
+    assert "_joint was the fastest" in when
+    assert "--dt 0.0005" in what

@@ -20,20 +20,20 @@ import sarrus
 from sarrus.cli import arguments
 from sarrus.cli.console import print_plain
 from sarrus.cli.simulation_report import report, show
+from sarrus.cli.simulation_start import initial_state, integrator_for, outside_limits
 from sarrus.cli.view import show_until_closed
 from sarrus.errors import MissingDependencyError, StateError
-from sarrus.model.keyframes import Keyframe
+from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.simulation.time_loop import row_bytes
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.simulation.trajectory_files import FIELDS, SUFFIXES
-from sarrus.spatial.arrays import Array
 from sarrus.viewer import Viewer
 
 NOT_CONVERGED, INTERRUPTED = 1, 130  # exit codes
 _MOST_BYTES = 4e9  # of a trajectory in memory
 _PICTURES = (".png", ".pdf", ".svg")
-_DT, _INTEGRATOR = 1e-3, "semi_implicit_euler"  # where the file does not say
+_DT = 1e-3  # seconds, where the file does not say
 _BATCH_RECORDS = 100  # states of each robot of a batch that are kept, unless --every says otherwise
 
 
@@ -44,7 +44,8 @@ def simulate(
     integrator: Annotated[
         str | None,
         typer.Option(
-            help="semi_implicit_euler, implicit, rk4 or adaptive. Default: the file's, or the first of these."
+            help="semi_implicit_euler, implicit, rk4 or adaptive (the last two without contacts). Default: implicit "
+            "where joints are stiff or the file says so, else the first of these."
         ),
     ] = None,
     method: Annotated[
@@ -69,6 +70,18 @@ def simulate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of what is random.")] = 0,
+    contacts: Annotated[
+        bool, typer.Option("--contacts/--no-contacts", help="Whether geometries that can meet do touch.")
+    ] = True,
+    restitution: Annotated[
+        float, typer.Option(help="Part of the speed with which what hits something leaves it again, 0 to 1.")
+    ] = 0.0,
+    self_collision: Annotated[
+        bool, typer.Option("--self-collision", help="Let bodies of one robot touch each other, too.")
+    ] = False,
+    ground: Annotated[
+        bool, typer.Option("--ground", help="Put a floor under the robot, at z = 0, if the file has none.")
+    ] = False,
     embed: Annotated[
         bool, typer.Option("--embed", help="Embed loops and couplings: they hold by construction and cost no rows.")
     ] = False,
@@ -100,10 +113,20 @@ def simulate(
 
         [bold]sarrus simulate zoo:four_bar -d 10 --integrator rk4 --save swing.npz --plot swing.png --view[/bold]
 
-    A humanoid with loops in its legs that stands on its feet; a thousand Stewart platforms on their own:
+    A robot on the floor of its file, from a keyframe and under its servos; a ball that bounces; one that is in the air:
 
+        [bold]sarrus simulate go1/scene.xml --keyframe home --view[/bold]
+        [bold]sarrus simulate ball.xml --restitution 0.8[/bold]
+        [bold]sarrus simulate go1/scene.xml --no-contacts[/bold]
+
+    A quadruped of the zoo on a floor, held by PD; a humanoid whose soles are welded; a thousand Stewart platforms:
+
+        [bold]sarrus simulate zoo:geared_quadruped --ground -c pd[/bold]
         [bold]sarrus simulate zoo:biped:True --controller pd --kp 400 --kd 20[/bold]
         [bold]sarrus simulate zoo:stewart --batch 1000 -d 1[/bold]
+
+    Geometries that can meet touch, with friction; joint limits and loops hold in the same solve. What was decided and
+    what does not happen is said as notes: implicit steps because joints are stiff, shapes that never touch, no floor.
 
     Ctrl-C ends it early and keeps what was computed.
 
@@ -115,6 +138,8 @@ def simulate(
         raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
     if q is not None and keyframe is not None:
         raise StateError("--q and --keyframe both say where it starts: give one of them")
+    if (restitution or self_collision) and not contacts:
+        raise StateError("--restitution and --self-collision are of contacts: give them without --no-contacts")
     _check_outputs(save, resume, plot, view)
     console = Console(quiet=quiet or as_json)
     bar = Progress(
@@ -125,18 +150,27 @@ def simulate(
         with bar:
             task = bar.add_task("loading", total=None)
             loaded = arguments.robot_from(robot, floating_base, extended, allow_outside)
-            dt = dt or loaded.time_step or _DT
-            integrator = integrator or loaded.integrator_hint or _INTEGRATOR
+            if ground and not any(g.body == WORLD for g in loaded.geometries):
+                loaded = loaded.with_ground()
             key = None if keyframe is None else loaded.keyframes[keyframe]
-            q0, v0 = initial_state(loaded, key or q or ("home" if batch is None else "random"), batch, seed)
+            wanted = q or ("home" if batch is None else "random")
+            start = initial_state(loaded, wanted if key is None else (key, keyframe or ""), batch, seed)
+            q0, v0 = start.q, start.v
             model = sarrus.embed(loaded) if embed else loaded
+            dt = dt or loaded.time_step or _DT
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
+            touching = sarrus.ContactOptions(restitution=restitution, self_collision=self_collision)
+            options = touching if contacts else False
+            integrator, notes = integrator_for(model, integrator, options)
             simulation = sarrus.Simulation(
-                model, dt, integrator, method, controller=chosen, stabilization=stabilization,
+                model, dt, integrator, method, controller=chosen, stabilization=stabilization, contacts=options,
                 project_every="auto" if project_every is None else project_every or None,
                 record=FIELDS if batch is None else ("q", "v", "status"),
                 record_every=every or (1 if batch is None else max(1, round(duration / dt) // _BATCH_RECORDS)),
             )  # fmt: skip
+            notes = [*start.notes, *outside_limits(loaded, q0), *notes, *simulation.notes]
+            if keyframe is None and len(loaded.keyframes):
+                notes.append(f"the file has keyframes, with controls: --keyframe {' or '.join(loaded.keyframes)}")
             streamed = {"save": save, "resume": resume} if save is not None and save.suffix == "" else {}
             if not streamed:
                 _check_memory(simulation, duration, batch or 1)
@@ -152,9 +186,8 @@ def simulate(
             bar.update(task, description="looking at it", total=None)
             # A file is read with the robot as it is loaded: without feedback added, without anything embedded.
             kept = _of_model(trajectory, loaded)
-            summary = report(
-                kept, trajectory.model, chosen is not None or controls is not None, clock.seconds, compiled
-            )
+            acts = chosen is not None or controls is not None
+            summary = report(kept, trajectory.model, acts, clock.seconds, compiled) | {"notes": notes}
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted before the first step: there is nothing to keep")
         raise typer.Exit(INTERRUPTED) from None
@@ -195,26 +228,6 @@ def _check_memory(simulation: sarrus.Simulation, duration: float, robots: int) -
             f"{steps:,} steps of {robots:,} robots would fill {size / 1e9:.3g} GB. Record fewer with --every K, or "
             "stream them to a directory with --save DIRECTORY"
         )
-
-
-def initial_state(model: Model, wanted: str | Keyframe, batch: int | None, seed: int) -> tuple[Array, Array]:
-    """Where it starts: at rest, in a random state or at a keyframe; loops closed."""
-    held = bool(model.spanning.active_constraints)
-    v = np.zeros(model.nv)
-    if isinstance(wanted, Keyframe):
-        q, v = np.array(wanted.q), np.array(wanted.v)
-    elif wanted == "random":
-        return sarrus.random_state(model, seed, batch)
-    elif wanted in ("home", "neutral"):
-        q = sarrus.neutral(model) if wanted == "neutral" or model.home is None else np.array(model.home)
-    else:
-        q, held = arguments.configuration(model, wanted), False  # where it is put, it stays
-    if held:
-        q = np.array(sarrus.diagnose(model, q).q)  # the nearest one with its loops closed
-    if batch is not None:
-        q, v = np.tile(q, (batch, 1)), np.random.default_rng(seed).normal(size=(batch, model.nv))
-    moving = bool(model.spanning.active_constraints) and bool(v.any())
-    return (q, sarrus.project(model, q, v).v) if moving else (q, v)
 
 
 def _check_outputs(save: Path | None, resume: bool, plot: Path | None, view: bool) -> None:

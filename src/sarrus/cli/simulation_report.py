@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from sarrus.cli.simulation_outcome import contacts_at_end, where_it_diverged
 from sarrus.codegen.tape.trace import op_count
 from sarrus.model.model import Model
 from sarrus.registry.table import find
@@ -42,6 +44,8 @@ def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: floa
         "robots": robots, "steps": steps, "simulated_seconds": steps * settings["dt"],
         "interrupted": bool(settings["interrupted"]),
         "operations_per_step": counted, "contacts": len(settings["contact_names"]) if touches else 0,
+        "contacts_at_end": contacts_at_end(trajectory), "weight": float(model.mass * np.linalg.norm(model.gravity)),
+        "diverged": where_it_diverged(trajectory),
         "iterates": not touches and "tolerance" in find(settings["method"]).options,
         "compile_seconds": compile_seconds, "seconds": seconds,
         "us_per_step": 1e6 * seconds / done if done else None,
@@ -84,7 +88,7 @@ def show(console: Console, summary: dict[str, Any]) -> None:
     if summary["operations_per_step"] is not None:
         table.add_row("operations per step", f"{summary['operations_per_step']:,} (dynamics{first})")
     if summary["contacts"]:
-        table.add_row("contacts", f"{summary['contacts']:,} candidates, of which the nearest are solved for")
+        table.add_row("contacts", _touching(summary))
     table.add_row("compiled in", f"{summary['compile_seconds']:.2f} s (kernels are cached)")
     if summary["us_per_step"] is not None:
         table.add_row("time per step", f"{summary['us_per_step']:.3g} us")
@@ -105,7 +109,24 @@ def show(console: Console, summary: dict[str, Any]) -> None:
         table.add_row("status", f"[{style}]{words}[/{style}]: {count:,} recorded states")
     if summary["failed_robots"] and summary["robots"] > 1:
         table.add_row("", f"[bold red]{summary['failed_robots']:,} of {summary['robots']:,} robots failed[/bold red]")
+    for line in summary["diverged"]:
+        table.add_row("", f"[bold red]{escape(line)}[/bold red]")
+    for line in summary.get("notes", ()):
+        table.add_row("note", escape(line))
     console.print(table, highlight=False)
+
+
+def _touching(summary: dict[str, Any]) -> str:
+    """What touches in the end, in words."""
+    places = f"{summary['contacts']:,} places where something may touch"
+    end = summary["contacts_at_end"]
+    if end is None:
+        return places
+    if not end["count"]:
+        return f"none in the end; {places}"
+    who = escape(", ".join(end["geometries"][:4])) + (", ..." if len(end["geometries"]) > 4 else "")
+    force = f"{end['normal_force']:.4g} N in all, weight {summary['weight']:.4g} N"
+    return f"{end['count']} in the end ({who}), {force}; {places}"
 
 
 def _how_closed(summary: dict[str, Any]) -> str:

@@ -17,13 +17,14 @@ from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import Coupling, contact, coupling, of_type
 from sarrus.model.model import Model
 from sarrus.model.state import neutral
-from sarrus.model.visuals import Sphere
+from sarrus.model.visuals import Box, Sphere
 from sarrus.spatial.arrays import Array
 from sarrus.zoo.sketch import Parts, Sketch, X, Y, Z, unit, universal
 
 _BEND = 0.35  # radians by which thigh and shank lean where q is neutral
 _HIP, _THIGH, _SHANK = 0.82, 0.4, 0.4  # height, lengths
 _RADIUS = 0.035  # of limbs
+_SOLE, _BALL = 0.02, 0.02  # thickness of soles, radius of the balls on which a quadruped stands
 _LEGS = {"front_left": (1.0, 1.0), "front_right": (1.0, -1.0), "hind_left": (-1.0, 1.0), "hind_right": (-1.0, -1.0)}
 
 
@@ -32,11 +33,13 @@ def biped(contacts: bool = False, arms: bool = True) -> Model:
 
     Knees are driven by planar four-bars (3 rows of rank 2 each), ankles, which pitch and roll, by two cranks and two
     rods in space (6 rows each). Motors have effort limits; all other joints are passive. 40 freedoms (34 without arms),
-    18 rows, mobility 24; `contacts` welds the soles to the ground: 12 rows more.
+    18 rows, mobility 24; `contacts` welds the soles to the ground: 12 rows more. Soles and torso are boxes that can
+    touch: without `contacts` it stands on the ground of `with_ground`.
     """
     sketch = Sketch("biped" + ("" if arms else "_without_arms"))
     sketch.box("torso", WORLD_NAME, (_HIP + 0.3) * Z, (0.2, 0.3, 0.45), 16.0)
     sketch.builder.add_visual("torso", Sphere(0.09), position=(0.0, 0.0, 0.33))
+    sketch.builder.add_geometry("torso", Box((0.2, 0.3, 0.45)), name="torso_box")
     for side, sign in (("left", 1.0), ("right", -1.0)):
         _leg(sketch, side, 0.1 * sign * Y)
         if arms:
@@ -76,6 +79,8 @@ def _leg(sketch: Sketch, side: str, y: Array) -> None:
         sketch.rod(name, crank, pin, heel, "universal", **universal(unit(heel - pin), Y), independent=False)
         sketch.close(f"{side}_{rod}_heel", name, f"{side}_foot", heel, "connect")
     sketch.frame(f"{side}_sole", f"{side}_foot", y)
+    sole = y - ankle + 0.5 * _SOLE * Z
+    sketch.builder.add_geometry(f"{side}_foot", Box((foot[0], foot[1], _SOLE)), name=f"{side}_sole_box", position=sole)
 
 
 def _arm(sketch: Sketch, side: str, sign: float) -> None:
@@ -108,10 +113,14 @@ def geared_quadruped(floating: bool = True, contacts: bool = False, seed: int = 
     """A quadruped of about 12 kg with 12 joints, each driven by a rotor: 24 bodies and the trunk, 12 rows.
 
     Hips' rotors sit one link inwards, knees' on the thigh, at the hip, from where a belt goes down the thigh (ratio 9).
-    Frames `{leg}_foot` mark the feet; `contacts` holds them by point contacts.
+    Frames `{leg}_foot` mark the feet, balls that stand on the ground of `with_ground` at home; `contacts` holds them by
+    point contacts.
     """
     builder, parts = ModelBuilder("geared_quadruped" + ("" if floating else "_fixed")), Parts(seed)
-    trunk = _base(builder, parts, "trunk", (0.4, 0.18, 0.1), 12.0, floating)
+    size = (0.4, 0.18, 0.1)
+    trunk = _base(builder, parts, "trunk", size, 12.0, floating)
+    if floating:
+        builder.add_geometry(trunk, Box(size), name="trunk_box")
     for leg, (ahead, left) in _LEGS.items():
         roll, pitch, knee = f"{leg}_hip_roll", f"{leg}_hip_pitch", f"{leg}_knee"
         hip, shoulder = np.array([0.19 * ahead, 0.05 * left, 0.0]), 0.07 * left * Y
@@ -123,8 +132,10 @@ def geared_quadruped(floating: bool = True, contacts: bool = False, seed: int = 
         _joint(builder, parts, knee, pitch, thigh, Y, shank, 0.8)
         _rotor(builder, parts, knee, pitch, -0.02 * left * Y, Y, 9.0)
         builder.add_frame(f"{leg}_foot", knee, position=shank)
+        builder.add_geometry(knee, Sphere(_BALL), name=f"{leg}_knee_ball")
+        builder.add_geometry(f"{leg}_foot", Sphere(_BALL), name=f"{leg}_foot_ball")
     bent = {f"{leg}_{joint}": angle for leg in _LEGS for joint, angle in (("hip_pitch", 0.7), ("knee", -1.4))}
-    model = _with_home(builder.build(), bent)
+    model = _with_home(builder.build(), bent, _BALL + (0.21 + 0.2) * np.cos(0.7) if floating else 0.0)
     return model.with_constraints(*(contact(f"{leg}_foot", 3) for leg in _LEGS)) if contacts else model
 
 
@@ -132,7 +143,7 @@ def humanoid_leg(floating: bool = False, seed: int = 0) -> Model:
     """A leg of about 6 kg: hip yaw, roll and pitch by rotors, knee and ankle by two rotors in the thigh and belts.
 
     The ankle's belt runs over the knee: ankle rotor = 12 (knee + ankle), knee rotor = 12 knee. 10 bodies, 5 rows.
-    Frames `sole`, `toe` and `heel` are on the foot. `floating` hangs it on a pelvis that floats.
+    Frames `sole`, `toe` and `heel` are on the foot, a box that can touch. `floating` hangs it on a pelvis that floats.
     """
     builder, parts = ModelBuilder("humanoid_leg" + ("_floating" if floating else "")), Parts(seed)
     pelvis = _base(builder, parts, "pelvis", (0.1, 0.2, 0.1), 40.0, floating)
@@ -151,7 +162,9 @@ def humanoid_leg(floating: bool = False, seed: int = 0) -> Model:
     _rotor(builder, parts, "ankle", "hip_pitch", (0.015, -0.045, -0.13), Y, 12.0, over=("knee",))
     for name, p in (("sole", (0.0, 0.0, -0.04)), ("toe", (0.1, 0.0, -0.04)), ("heel", (-0.05, 0.0, -0.04))):
         builder.add_frame(name, "ankle", position=p)
-    return _with_home(builder.build(), {"hip_pitch": -0.4, "knee": 0.8, "ankle": -0.4})
+    builder.add_geometry("ankle", Box((0.15, 0.06, _SOLE)), name="sole_box", position=(0.025, 0.0, -0.04 + 0.5 * _SOLE))
+    height = 0.13 + (0.27 + 0.28) * np.cos(0.4) + 0.04
+    return _with_home(builder.build(), {"hip_pitch": -0.4, "knee": 0.8, "ankle": -0.4}, height if floating else 0.0)
 
 
 def _base(builder: ModelBuilder, parts: Parts, name: str, size: Any, density: float, floating: bool) -> str:
@@ -179,9 +192,11 @@ def _rotor(
     builder.add_constraint(coupling({f"{rotor}_joint": 1.0} | driven, name=f"{joint}_gear"))
 
 
-def _with_home(model: Model, angles: Mapping[str, float]) -> Model:
-    """Joints at these angles (by the body that they move), rotors where their gears put them."""
+def _with_home(model: Model, angles: Mapping[str, float], height: float) -> Model:
+    """Joints at these angles (by the body that they move), rotors where their gears put them, the base so high."""
     home = neutral(model)
+    if height:
+        home[2] = height
     at = {name: model.layout.q[model.joint_index(name)].start for name in model.joint_names}
     for body, angle in angles.items():
         home[at[f"{body}_joint"]] = angle

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ class ContactRecord:
     """Contacts in slots, s at a time, over a batch or over time (...).
 
     A slot holds nothing where its number is -1. Forces act on the first of the two geometries, in the world's axes; an
-    impact has a force too: its impulse over the length of the step.
+    impact has a force too: its impulse over the length of the step. `contacts[-1]` has those of the last state.
     """
 
     numbers: Array  # (..., s) of a place where two geometries may touch; -1: nothing
@@ -35,6 +36,11 @@ class ContactRecord:
         parts = (slots[..., 2:5], slots[..., 5:8], slots[..., 8:11])
         numbers = slots[..., 0].astype(int)
         return ContactRecord(numbers, slots[..., 1], *parts, tuple((a, b) for a, b in names))
+
+    def __getitem__(self, part: Any) -> ContactRecord:
+        """Those of a part in time, or of one robot: `contacts[-1]`, `contacts[3, ::10]`."""
+        numbers, gaps = self.numbers[part], self.gaps[part]
+        return ContactRecord(numbers, gaps, self.points[part], self.normals[part], self.forces[part], self.names)
 
     @property
     def touching(self) -> Array:

@@ -136,17 +136,24 @@ def chosen_pairs(model: Model, options: ContactOptions) -> list[MeetingPair]:
 def contact_notes(model: Model, options: ContactOptions) -> list[str]:
     """What a user should know about contacts that do not happen."""
     if not model.geometries:
-        return ["nothing to touch: the model has no geometries (model.with_ground() adds a floor to shapes)"]
+        return ["no ground, and nothing to touch: the model has no geometries"]
     chosen = chosen_pairs(model, options)
+    notes = []
+    if all(geometry.body != WORLD for geometry in model.geometries):
+        notes.append(
+            "no ground: no geometry is fixed to the world (model.with_ground() adds a floor, as --ground does)"
+        )
+    elif not chosen:
+        notes.append("nothing touches: no two geometries may meet")
     unsupported = sorted({_words(model, pair) for pair in chosen if not is_supported(*_shapes(model, pair))})
-    notes = [f"{len(unsupported)} kinds of pairs never touch, not supported: {', '.join(unsupported)}"] * bool(
-        unsupported
-    )
+    if unsupported:
+        notes.append(f"not supported, these never touch: {', '.join(unsupported)}")
     left_out = len(meeting_pairs(model)) - len(chosen)
     if left_out and options.pairs is None:
-        notes.append(f"{left_out} pairs within one robot do not touch (self_collision=True lets them)")
-    if not chosen:
-        notes.append("nothing touches: no two geometries may meet")
+        pairs = "1 pair" if left_out == 1 else f"{left_out:,} pairs"
+        notes.append(
+            f"{pairs} within one robot may not touch (self_collision=True lets them, as --self-collision does)"
+        )
     return notes
 
 

@@ -1,0 +1,53 @@
+"""What came of a simulation: what touches in the end, where it went wrong and what to try."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sarrus.simulation.trajectory import Trajectory
+from sarrus.status import Status
+
+
+def contacts_at_end(trajectory: Trajectory) -> dict[str, Any] | None:
+    """How many contacts carry something in the end, how much, and of whom; None: none were recorded."""
+    contacts = trajectory.contacts
+    if contacts is None or trajectory.batch is not None or not len(trajectory):
+        return None
+    end = contacts[-1]
+    touching = end.touching
+    return {
+        "count": int(touching.sum()),
+        "normal_force": float(end.normal_forces[touching].sum()),
+        "deepest": float(max(0.0, -end.gaps[touching].min(initial=0.0))),
+        "geometries": sorted({contacts.names[number][0] for number in end.numbers[touching]}),
+    }
+
+
+def where_it_diverged(trajectory: Trajectory) -> list[str]:
+    """When and where a state was lost, and what to try; nothing if none was."""
+    status = np.atleast_2d(trajectory.arrays["status"])
+    lost = status == float(Status.DIVERGED)
+    if not lost.any():
+        return []
+    robot = int(np.argmax(lost.any(axis=1)))
+    row = int(np.argmax(lost[robot]))
+    one = trajectory if trajectory.batch is None else trajectory.robot(robot)
+    model, v = one.model, one.v[max(0, row - 1)]
+    k = int(np.argmax(np.abs(v)))
+    joint = next(n for n in model.joint_names if k in range(model.nv)[model.layout.v_of(n)])
+    of = f" of robot {robot}" if trajectory.batch is not None else ""
+    lines = [f"diverged after {one.time[row]:.4g} s{of}: {joint} was the fastest, {v[k]:.3g} rad/s or m/s"]
+    if one.contacts is not None:
+        before = one.contacts[max(0, row - 1)]
+        if before.touching.any():
+            slot = int(np.argmax(before.normal_forces * before.touching))
+            a, b = before.names[before.numbers[slot]]
+            lines.append(f"the hardest contact was {a} on {b}, {before.normal_forces[slot]:.3g} N")
+    half = 0.5 * float(one.settings["dt"])
+    tries = [f"--dt {half:g}"]
+    if one.settings["integrator"] != "implicit":
+        tries.append("--integrator implicit (springs, dampers and PD gains)")
+    lines.append(f"try {' or '.join(tries)}, smaller gains of a controller; `sarrus check` tells what is singular")
+    return lines

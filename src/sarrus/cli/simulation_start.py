@@ -1,0 +1,90 @@
+"""Where a simulation starts and how it is stepped, if the user leaves that open; and what to say about it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import sarrus
+from sarrus.cli import arguments
+from sarrus.model.keyframes import Keyframe
+from sarrus.model.model import Model
+from sarrus.simulation.contact.limits import limits_of
+from sarrus.simulation.contact.settings import contact_settings
+from sarrus.spatial.arrays import Array
+
+_CLOSED = 1e-9  # metres or radians: what is nearer to its loops is not worth a word
+_NOTHING = 1e-6  # by which a joint may be outside its limits without a word
+
+
+class Start(NamedTuple):
+    """A state to start from, with what should be said about it."""
+
+    q: Array  # (nq,) or (B, nq)
+    v: Array
+    notes: list[str]
+
+
+def initial_state(model: Model, wanted: str | tuple[Keyframe, str], batch: int | None, seed: int) -> Start:
+    """Where it starts: at rest, in a random state or at a keyframe (with its name); loops closed."""
+    held = bool(model.spanning.active_constraints)
+    v, notes = np.zeros(model.nv), []
+    if isinstance(wanted, tuple):
+        (q, v, notes), held = start_at(model, *wanted), False  # closed already
+    elif wanted == "random":
+        return Start(*sarrus.random_state(model, seed, batch), [])
+    elif wanted in ("home", "neutral"):
+        q = sarrus.neutral(model) if wanted == "neutral" or model.home is None else np.array(model.home)
+    else:
+        q, held = arguments.configuration(model, wanted), False  # where it is put, it stays
+    if held:
+        q = np.array(sarrus.diagnose(model, q).q)  # the nearest one with its loops closed
+    if batch is not None:
+        q, v = np.tile(q, (batch, 1)), np.random.default_rng(seed).normal(size=(batch, model.nv))
+    moving = bool(model.spanning.active_constraints) and bool(v.any())
+    return Start(q, sarrus.project(model, q, v).v if moving else v, notes)
+
+
+def integrator_for(model: Model, wanted: str | None, contacts: sarrus.ContactOptions | bool) -> tuple[str, list[str]]:
+    """The integrator that is asked for, or the file's if it can be had; and why not, if it cannot."""
+    hint = model.integrator_hint
+    if wanted is not None or hint not in ("rk4", "implicit"):
+        return wanted or "auto", []
+    if hint == "rk4" and isinstance(contacts, sarrus.ContactOptions) and contact_settings(model, contacts) is not None:
+        return "auto", ["the file asks for rk4, which knows no impacts: not taken (--no-contacts lets it)"]
+    return hint, []
+
+
+def start_at(model: Model, keyframe: Keyframe, name: str) -> Start:
+    """A keyframe's state; where its loops are not quite closed, the nearest one whose are."""
+    q, v = np.array(keyframe.q), np.array(keyframe.v)
+    if not model.spanning.active_constraints:
+        return Start(q, v, [])
+    found = sarrus.diagnose(model, q)
+    closed = np.array(found.q)
+    change = np.abs(sarrus.difference(model, q, closed))
+    if change.max(initial=0.0) < _CLOSED:
+        return Start(q, v, [])
+    k = int(np.argmax(change))
+    joint = next(n for n in model.joint_names if k in range(model.nv)[model.layout.v_of(n)])
+    return Start(
+        closed, v,
+        [f"keyframe {name!r} is not quite on the loops: projected onto them, which moves {joint} by {change[k]:.2g}"],
+    )  # fmt: skip
+
+
+def outside_limits(model: Model, q: Array) -> list[str]:
+    """A line about joints that are outside their limits where it starts; none if there are none."""
+    outside: dict[str, float] = {}
+    names = {k: name for name in model.joint_names for k in range(model.nv)[model.layout.v_of(name)]}
+    for limit in limits_of(model):
+        gap = float(np.min(limit.gap(q.T)))
+        if gap < -_NOTHING:
+            outside[names[limit.v]] = max(outside.get(names[limit.v], 0.0), -gap)
+    if not outside:
+        return []
+    worst = sorted(outside, key=lambda name: -outside[name])
+    words = ", ".join(f"{name} by {outside[name]:.3g}" for name in worst[:3])
+    more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
+    return [f"starts outside joint limits: {words}{more}; pushed back within them, which may look like a kick"]
