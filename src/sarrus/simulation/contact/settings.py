@@ -22,7 +22,7 @@ from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.limits import limits_of
 from sarrus.spatial.arrays import Array
 
-_MOST_USUAL, _MOST_USUAL_LIMITS = 8, 4
+_MOST_USUAL, _MOST_USUAL_LIMITS = 12, 4
 _STANDING = 5e-3  # metres: what is no further from the ground than that where a robot stands, touches it
 _LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to find out
 _SLOTS, _SPARE_SLOTS = 8, 2
