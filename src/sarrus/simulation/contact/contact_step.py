@@ -53,7 +53,7 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     found = motion.contacts
     q_end, v_end = moved_straight(model, q, motion.v, dt)
     alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (q_end, q), (v_end, v))
-    status = choose(0.5, alive, motion.status, Status.DIVERGED)
+    status = choose(0.5, alive, worse(motion.status, free.status), Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))
     contacts = slot_numbers(found, dt)
     left = np.concatenate([found.numbers, found.impulses.reshape(-1), friction.turns(motion.v)])

@@ -16,13 +16,17 @@ from sarrus.algorithms.tree.rnea import inward_forces
 from sarrus.mechanics.mechanism import Mechanism, rows_of
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve
+from sarrus.spatial.norms import size
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stages import stage
+from sarrus.status import Status
 
 SOFTNESS = 1e-9  # of loops, relative to the mean of their Delassus matrix's diagonal
 _REFINEMENTS = 2
+MET = 1e-6  # of the accelerations that loops take away: what may be left of them
 
 
 class LoopRows(NamedTuple):
@@ -42,6 +46,7 @@ class FreeMotion(NamedTuple):
     qdd: Array  # (nv,)
     forces: Array  # (m,) of loops
     residual: Array  # (m,) of loops
+    status: Scalar  # whether they are met
 
     def independent(self, J: Array) -> Array:
         """Rows on all velocities as rows on the independent ones."""
@@ -95,7 +100,7 @@ def free_motion(at: Mechanism, added: Array) -> FreeMotion:
         z = solve_transposed(factor, load)
         if not rows:
             ydd = solve_forward(factor, factor.d_inv * z)
-            return FreeMotion(at, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0))
+            return FreeMotion(at, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK)
         J, supports = loop_jacobian(at, rows)
         k = np.concatenate([r.k for r in rows])
         G, Y = delassus_of(factor, J, supports)
@@ -106,8 +111,9 @@ def free_motion(at: Mechanism, added: Array) -> FreeMotion:
         for _ in range(_REFINEMENTS):
             forces = forces + ldl_solve(loops.factor, rest - G @ forces)
         residual = rest - G @ forces
+        met = choose(size(residual), MET * (1.0 + size(rest)), Status.OK, Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
-    return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual)
+    return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual, met)
 
 
 def _added_inertia(at: Mechanism, added: Array) -> Array:
