@@ -43,7 +43,8 @@ def overlap(half: Array, middle: Array, first: Array, second: Array) -> list[Cor
     """
     corners = []
     for s, t, there in _entries(half, middle[:2], first[:2], second[:2]):
-        corners.append(_unless_there(Corner(*(middle + first * s + second * t), there), corners, half))
+        x, y, z = middle + first * s + second * t
+        corners.append(_unless_there(Corner(x, y, z, there), corners, half))
     # The rectangle in the coordinates (s, t) of the parallelogram is a parallelogram in a square.
     inverse = 1.0 / (first[0] * second[1] - first[1] * second[0])
     to_st = matrix([[second[1], -second[0]], [-first[1], first[0]]]) * inverse
