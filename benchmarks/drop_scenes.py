@@ -15,7 +15,7 @@ from sarrus.mechanics.contact.contact_set import ContactSet
 from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import Plane
 from sarrus.model.model import Model
-from sarrus.model.state import integrate, starting_configuration
+from sarrus.model.state import integrate, limits, starting_configuration
 from sarrus.model.tree import tree_of
 from sarrus.model.visuals import Box
 from sarrus.simulation.contact.settings import ContactOptions, contact_settings
@@ -90,6 +90,7 @@ class Scene:
         keyframes = [keyframe.q for keyframe in self.model.keyframes.values()]
         home = keyframes[0] if keyframes else starting_configuration(self.model)
         near = integrate(self.model, np.tile(home, (len(q), 1)), rng.normal(scale=NEAR_HOME, size=v.shape))
+        near = np.clip(near, *limits(self.model))
         for at in self._loose:
             near[:, at] = q[:, at]
         found = sarrus.project(self.model, near, v)

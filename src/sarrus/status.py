@@ -41,7 +41,7 @@ _WORDS = {
     Status.CONSTRAINTS_NOT_MET: "constraints not met: redundant, singular or conflicting rows",
     Status.INFEASIBLE: "infeasible: least-squares solution",
     Status.MAX_ITERATIONS: "stopped at max_iterations",
-    Status.CONTACTS_LEFT_OUT: "contacts left out: more touch at once than there are slots (ContactOptions(slots=...))",
+    Status.CONTACTS_LEFT_OUT: "contacts left out: more at once than slots (ContactOptions(slots=...)), or too sudden",
     Status.CLUSTER_SINGULAR: "near a singularity of an embedded cluster: take a method for implicit constraints",
     Status.NOT_DETERMINED: "not determined: so near a singularity that rounding decides",
     Status.MOMENTUM_NOT_BALANCED: "momentum not balanced: rounding, in a singular limb or because mu is too large",

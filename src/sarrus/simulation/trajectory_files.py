@@ -222,10 +222,10 @@ def _write_parquet(file: Path, model: Model, contents: Contents) -> None:
     columns: dict[str, Array] = {} if batch is None else {"robot": np.repeat(np.arange(batch), states)}
     columns["time"] = np.tile(contents.time, 1 if batch is None else batch)
     for name, x in contents.arrays.items():
-        for column, values in zip(
-            names := _columns(model, name, x.shape[-1]), x.reshape(-1, len(names)).T, strict=True
-        ):
-            columns[column] = values
+        names = _columns(model, name, x.shape[-1])
+        # Its columns may be none: a number of rows that is left to NumPy would be 0 / 0.
+        rows = states if batch is None else batch * states
+        columns |= dict(zip(names, x.reshape(rows, len(names)).T, strict=True))
     about = metadata(model, contents.settings)
     about |= {"batch": batch, "states": states, "recorded": list(contents.arrays)}
     if "contacts" in contents.arrays:

@@ -59,6 +59,36 @@ def node_twists(at: Mechanism, poses: Poses, v: Array) -> list[Twist]:
     return twists
 
 
+class Bend(NamedTuple):
+    """How a node's motion bends where joint velocities stay as they are, in the world's axes."""
+
+    linear: Array  # (3,) acceleration of its origin
+    angular: Array  # (3,)
+    twist: Twist
+
+    def at(self, point: Array) -> Array:
+        """The acceleration of a point that moves with it."""
+        arm = point - self.twist.origin
+        turning = cross(self.twist.angular, cross(self.twist.angular, arm))
+        return self.linear + cross(self.angular, arm) + turning
+
+
+def node_bends(at: Mechanism, poses: Poses, v: Array, twists: Sequence[Twist]) -> list[Bend]:
+    """Of every body's node. A joint's own motion is taken as straight, or about an axis that its parent moves."""
+    tree, bends = tree_of(at.model), list[Bend]()
+    with stage("velocities"):
+        for node, (R, p), joint, span, twist in zip(
+            tree.nodes, poses, at.joints, at.model.layout.v, twists, strict=True
+        ):
+            linear, angular = np.zeros(3), np.zeros(3)
+            if node.parent >= 0:
+                parent, moved = bends[node.parent], joint.S @ v[span]
+                linear = parent.at(p) + 2.0 * cross(parent.twist.angular, R @ moved[:3])
+                angular = parent.angular + cross(parent.twist.angular, R @ moved[3:])
+            bends.append(Bend(linear, angular, twist))
+    return bends
+
+
 def frame_of_normal(normal: Array) -> Array:
     """(3, 3) rows: two tangents and the normal (a unit vector); right-handed.
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.contact.broad_phase import bounding_sphere
-from sarrus.mechanics.contact.contact_rows import Poses, Twist
+from sarrus.mechanics.contact.contact_rows import Bend, Poses, Twist
 from sarrus.mechanics.contact.narrow_phase import touch_count, touches
 from sarrus.model.bodies import WORLD, Placement
 from sarrus.model.geometries import ContactShape, Geometry, Plane
@@ -74,6 +74,13 @@ class Candidate(NamedTuple):
         if self.b != WORLD:
             velocity = velocity - twists[self.b].at(self.point)
         return self.normal @ velocity
+
+    def bending(self, bends: Sequence[Bend]) -> Scalar:
+        """The acceleration with which the points that touch here part, where joint velocities stay as they are."""
+        acceleration = bends[self.a].at(self.point)
+        if self.b != WORLD:
+            acceleration = acceleration - bends[self.b].at(self.point)
+        return self.normal @ acceleration
 
 
 class Bound(NamedTuple):

@@ -16,17 +16,20 @@ import numpy as np
 
 from sarrus.mechanics.bodies import world_poses
 from sarrus.mechanics.contact.contact_rows import (
+    Bend,
     ContactPoint,
     Poses,
     Twist,
     contact_jacobian,
     frame_of_normal,
+    node_bends,
     node_twists,
     static_moves,
 )
 from sarrus.mechanics.contact.contact_set import Bound, Candidate, ContactSet
 from sarrus.mechanics.contact.problem import ContactProblem
 from sarrus.mechanics.contact.solve import solve
+from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.free_motion import FreeMotion
@@ -40,11 +43,13 @@ from sarrus.spatial.norms import if_finite
 from sarrus.spatial.replacement import replace_where
 from sarrus.status import Status
 
-SPEED = 8.0  # m/s: a usual contact is looked at if it could close in a step at that speed
-NEAR = 2e-3  # metres: anything else, if it would be that near after the step without contacts
+NEAR = 2e-3  # metres: all is looked at if something unusual would be that near after the step without contacts
+SPEED = 8.0  # m/s: what is looked at is a contact if it could close in a step at that speed
 UNNOTICED = 1e-4  # metres or radians by which something may pass in a step without its being told
 PUSH = 0.2  # of a penetration that is undone in a step ...
 FASTEST_PUSH = 0.5  # ... but no faster than this, in m/s
+FAST = 2e-2  # radians or metres in a step: where a joint does more, paths are looked at that bend into the ground
+FASTEST_BEND = 2.0  # m/s: what a path that bends towards the ground may add to the opening
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
 
 
@@ -87,7 +92,8 @@ def contact_motion(
     usual = _usual_contacts(problem, contacts)
     usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
     simple = problem.solved(usual, usual_limits, _matched(usual, before))
-    if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits):
+    whips = any(parent != WORLD for parent in model.parents)  # one body alone never bends into the ground
+    if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not whips:
         return simple
     twists = node_twists(free.at, poses, v_free)
     more: Scalar = -1.0
@@ -97,12 +103,16 @@ def contact_motion(
         if k not in settings.usual_limits:
             more = choose(0.0, more, more, violated(limit, q, v_free, dt))
 
+    for speed in v_free if whips else ():
+        more = choose(FAST, dt * abs(speed), 1.0, more)
+
     def with_everything() -> tuple[Array, ...]:
         found = contacts.candidates(poses)
         ahead = [Bound(c.gap, c.closing(twists), c.a).after(dt) for c in found]
-        numbers, count, _ = nearest(ahead, NEAR, contacts.slots)
+        numbers, count, _ = nearest(ahead, SPEED * dt, contacts.slots)
+        bends = _bends(found, node_bends(free.at, poses, v_free, twists), dt)
         in_slots = [
-            contact_in_slot(found, model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
+            contact_in_slot(found, bends, model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
             for slot, number in enumerate(numbers)
         ]
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
@@ -112,6 +122,16 @@ def contact_motion(
         return _flat(motion._replace(status=choose(0.5, passed, told, motion.status)))
 
     return _unflat(replace_where(more, _flat(simple), with_everything))
+
+
+def _bends(found: Sequence[Candidate], bends: Sequence[Bend], dt: Scalar) -> list[Scalar]:
+    """Metres by which gaps close in a step beyond what their rates say: those of a hand that whips around.
+
+    Where a point bends away instead, it may be one of many in a row, as on a wheel: nothing is gained.
+    """
+    part, least = 0.5 * dt * dt, -FASTEST_BEND * dt
+    closing = [part * c.bending(bends) for c in found]
+    return [choose(x, least, least, choose(x, 0.0, x, 0.0)) for x in closing]
 
 
 def _passed(
@@ -194,7 +214,10 @@ class ContactProblemAtState(NamedTuple):
         response = free.response(free.independent(J))
         openings = [self._opening(limit.gap) for limit in limits]
         for k, contact in enumerate(contacts):
-            openings += [0.0, 0.0, self._normal_velocity(contact, J_contacts[3 * k + 2])]
+            opening = self._normal_velocity(contact, J_contacts[3 * k + 2])
+            # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
+            opening = choose(0.5, contact.active, opening + contact.bend * (1.0 / self.dt), 0.0)
+            openings += [0.0, 0.0, opening]
         g = J @ self.v_free + vector(*openings)
         active = vector(*(x.active for x in (*limits, *contacts)))
         frictions = vector(*(c.friction for c in contacts))

@@ -14,7 +14,7 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.picking import pick
 
-NEAR = 1e-3  # radians or metres that are left after the step
+NEAR = 2e-2  # radians or metres left after the step without contacts: an impact may take that, too
 LOOSE = 5e-4  # by which a limit may be passed before it is looked at, if it is not one of the usual ones
 
 

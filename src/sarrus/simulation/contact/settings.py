@@ -28,6 +28,7 @@ _LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to f
 _SLOTS, _SPARE_SLOTS = 8, 2
 _SLOTS_PER_THING, _MOST_SLOTS = 4, 24  # of several free bodies, which may lie on each other: one more than they are
 _CLOSE = 0.1  # metres
+_LIMIT_SLOTS, _MOST_LIMIT_SLOTS = 4, 12  # and one for every four joints that have limits
 _AT_LIMIT = 1e-2  # radians or metres
 
 
@@ -105,7 +106,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
     contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
     contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
     return ContactSettings(
-        contacts, float(options.restitution), options.joint_limits, _usual_limits(model),
+        contacts, float(options.restitution), options.joint_limits, _usual_limits(model), _limit_slots(model),
         tolerance=float(options.tolerance), convex=bool(options.convex),
         softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
     )  # fmt: skip
@@ -197,6 +198,12 @@ def _usual_limits(model: Model) -> tuple[int, ...]:
             if abs(limit.gap(q)) < _AT_LIMIT:
                 found.setdefault(together.get(names[limit.v], (limit.v, limit.sign)), k)
     return tuple(sorted(found.values())[:_MOST_USUAL_LIMITS])
+
+
+def _limit_slots(model: Model) -> int:
+    """For limp robots: about a quarter of their joints come to lie at a limit."""
+    joints = {limit.v for limit in limits_of(model)}
+    return min(_MOST_LIMIT_SLOTS, max(_LIMIT_SLOTS, len(joints) // 4))
 
 
 def _poses(model: Model, q: Array) -> list[tuple[Array, Array]]:

@@ -26,6 +26,7 @@ class Contact(NamedTuple):
     gap: Scalar
     friction: Scalar
     at: ContactPoint
+    bend: Scalar = 0.0  # metres by which the gap closes in the step beyond what its rate says
 
 
 def nearest(gaps: Sequence[Scalar], reach: Scalar, slots: int) -> tuple[list[Scalar], Scalar, Scalar]:
@@ -79,8 +80,10 @@ def _count(gaps: Sequence[Scalar], reach: Scalar) -> Scalar:
     return sum((choose(gap, reach, 1.0, 0.0) for gap in gaps), 0.0)
 
 
-def contact_in_slot(candidates: Sequence[Candidate], parents: Sequence[int], number: Scalar, active: Scalar) -> Contact:
-    """The candidate of this number. Candidates are in the depth-first order of their nodes a."""
+def contact_in_slot(
+    candidates: Sequence[Candidate], bends: Sequence[Scalar], parents: Sequence[int], number: Scalar, active: Scalar
+) -> Contact:
+    """The candidate of this number. Candidates are in the depth-first order of their nodes a; bends: of each."""
 
     def chosen(values: Sequence[Scalar]) -> Scalar:
         known = all(not isinstance(x, AbstractScalar) and x == values[0] for x in values)
@@ -92,7 +95,8 @@ def contact_in_slot(candidates: Sequence[Candidate], parents: Sequence[int], num
     gap, friction = (chosen([getattr(c, name) for c in candidates]) for name in ("gap", "friction"))
     moves = _moves(candidates, parents, number, chosen)
     which = chosen([float(c.number) for c in candidates])
-    return Contact(which, active, gap, friction, ContactPoint(point, frame_of_normal(normal), moves))
+    at = ContactPoint(point, frame_of_normal(normal), moves)
+    return Contact(which, active, gap, friction, at, chosen(bends))
 
 
 def _moves(candidates: Sequence[Candidate], parents: Sequence[int], number: Scalar, chosen: object) -> list[Scalar]:
