@@ -91,6 +91,8 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.planning.embedding import embed
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
+    from sarrus.simulation.contact.impulse import impulse
+    from sarrus.simulation.contact.inverse_dynamics import inverse_dynamics
     from sarrus.simulation.contact.record import ContactRecord
     from sarrus.simulation.contact.settings import ContactOptions
     from sarrus.simulation.controllers import controller, pd
@@ -128,7 +130,8 @@ __all__ = [
     "interpreted", "op_count",
     # motion in time, and looking at it
     "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "JointForces", "Recorder", "Simulation",
-    "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "pd", "rollout", "simulate", "view",
+    "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse", "inverse_dynamics", "pd",
+    "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -141,6 +144,8 @@ _LATER = {
     "planning.embedding": ("embed",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),
+    "simulation.contact.impulse": ("impulse",),
+    "simulation.contact.inverse_dynamics": ("inverse_dynamics",),
     "simulation.contact.record": ("ContactRecord",),
     "simulation.contact.settings": ("ContactOptions",),
     "simulation.controllers": ("controller", "pd"),

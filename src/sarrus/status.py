@@ -17,17 +17,18 @@ class Status(IntEnum):
     CONSTRAINTS_NOT_MET = 1
     INFEASIBLE = 2
     MAX_ITERATIONS = 3
-    CLUSTER_SINGULAR = 4
-    NOT_DETERMINED = 5
-    MOMENTUM_NOT_BALANCED = 6
-    NOT_PROJECTED = 7
-    OTHER_BRANCH = 8
-    NOT_CLOSER = 9
-    NO_ASSEMBLY = 10
-    STEP_TOO_SMALL = 11
-    INPUT_NOT_FINITE = 12
-    NOT_FINITE = 13
-    DIVERGED = 14
+    CONTACTS_LEFT_OUT = 4
+    CLUSTER_SINGULAR = 5
+    NOT_DETERMINED = 6
+    MOMENTUM_NOT_BALANCED = 7
+    NOT_PROJECTED = 8
+    OTHER_BRANCH = 9
+    NOT_CLOSER = 10
+    NO_ASSEMBLY = 11
+    STEP_TOO_SMALL = 12
+    INPUT_NOT_FINITE = 13
+    NOT_FINITE = 14
+    DIVERGED = 15
 
     @property
     def words(self) -> str:
@@ -40,6 +41,7 @@ _WORDS = {
     Status.CONSTRAINTS_NOT_MET: "constraints not met: redundant, singular or conflicting rows",
     Status.INFEASIBLE: "infeasible: least-squares solution",
     Status.MAX_ITERATIONS: "stopped at max_iterations",
+    Status.CONTACTS_LEFT_OUT: "contacts left out: more touch at once than there are slots (ContactOptions(slots=...))",
     Status.CLUSTER_SINGULAR: "near a singularity of an embedded cluster: take a method for implicit constraints",
     Status.NOT_DETERMINED: "not determined: so near a singularity that rounding decides",
     Status.MOMENTUM_NOT_BALANCED: "momentum not balanced: rounding, in a singular limb or because mu is too large",

@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.codegen.passes.rewrite import segment_of, wanted
 from sarrus.codegen.tape.graph import Op
-from sarrus.codegen.tape.tape import ARITY, Guard, Tape
+from sarrus.codegen.tape.tape import ARITY, LISTED, Guard, Tape
 
 
 def plain_fuse(tape: Tape) -> Tape:
@@ -18,7 +18,7 @@ def plain_fuse(tape: Tape) -> Tape:
     for k, count in enumerate(ARITY[tape.op].tolist()):
         for column in range(count):
             users[arg[k][column]].append(k)
-        for member in tape.lists[arg[k][1]].tolist() if op[k] == Op.PICK else ():
+        for member in tape.lists[arg[k][1]].tolist() if op[k] in LISTED else ():
             users[member].append(k)
     stays, segment = wanted(tape), segment_of(tape)
     absorbed_by: dict[int, int] = {}

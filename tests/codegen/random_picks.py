@@ -20,7 +20,7 @@ VALUES, INDICES = 6, 4
 STRANGE = [np.nan, np.inf, -np.inf, -1.0, -0.0, 0.5, 2.999, 1e300, -1e300, 1e9, 7.0, 4.0]
 
 
-class _Mixer:
+class Mixer:
     """Random operations on pools of values and of indices; what is the same for all is the graph."""
 
     def __init__(self, graph: Graph, seed: int) -> None:
@@ -61,13 +61,13 @@ class _Mixer:
 def random_picks(seed: int) -> Tape:
     """Straight-line code, a loop, a guard with a loop in it, straight-line code; each uses all that is before it."""
     graph = Graph()
-    mixer = _Mixer(graph, seed)
+    mixer = Mixer(graph, seed)
     values, indices = list(graph.inputs(0, VALUES)), list(graph.inputs(1, INDICES))
 
     def looped(values: list[Scalar], indices: list[Scalar], seed: int) -> list[Scalar]:
         def step(state: tuple[np.ndarray, ...]) -> tuple[tuple[np.ndarray, ...], Scalar]:
             x, n = state
-            of_step = _Mixer(graph, seed)  # the same step in every attempt
+            of_step = Mixer(graph, seed)  # the same step in every attempt
             # How often it was applied is an index, too; what is carried and what is from before share lists.
             more, _ = of_step.mixed([*x, *of_step.some(values, 6)], [n[0], x[0] * 4.0, *indices[:3]], 18)
             following = vector(*(0.5 * y for y in of_step.some(more[-9:], len(x))))
@@ -82,7 +82,7 @@ def random_picks(seed: int) -> Tape:
     before = list(values)
 
     def instead() -> tuple[np.ndarray, ...]:
-        more, _ = _Mixer(graph, seed + 2000).mixed(before, indices, 15)
+        more, _ = Mixer(graph, seed + 2000).mixed(before, indices, 15)
         return (vector(*more[-3:], *looped(more[-9:], indices, seed + 3000)[:2]),)
 
     (replaced,) = replace_where(values[0] - values[1], (vector(*mixer.some(values, 5)),), instead)

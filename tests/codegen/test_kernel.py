@@ -269,3 +269,16 @@ class TestC:
         flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O0", "-c"]
         subprocess.run(["gcc", *flags, str(source), "-o", str(tmp_path / "x.o")], check=True)
         assert "float" in source.with_suffix(".h").read_text()
+
+
+def test_who_waits_is_told(capsys, monkeypatch):
+    heard: list[str] = []
+    sarrus.compile(sarrus.zoo.chain(2), "aba", cache=False, progress=heard.append)
+    assert heard[0] == "tracing"
+    assert heard[1].startswith("machine code of")
+    from sarrus.codegen.runtime import compile as module
+
+    monkeypatch.setattr(module, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    sarrus.compile(sarrus.zoo.chain(3), "aba", cache=False)
+    assert "compiling aba of" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from sarrus.codegen.tape.trace import trace
 from tests.codegen.machine_chunks import nasty_tape
 from tests.codegen.plain_passes import plain_fuse, plain_rewritten
 from tests.codegen.random_picks import random_picks
+from tests.codegen.random_sweeps import random_sweeps
 from tests.codegen.random_tapes import random_tape
 from tests.codegen.test_loops import random_loops
 
@@ -22,6 +23,7 @@ TAPES = {
     **{f"nasty {seed}": lambda seed=seed: nasty_tape(seed, 300, 20, 40.0) for seed in range(6)},
     **{f"loops {seed}": lambda seed=seed: random_loops(seed) for seed in range(6)},
     **{f"picks {seed}": lambda seed=seed: random_picks(seed) for seed in range(6)},
+    **{f"sweeps {seed}": lambda seed=seed: random_sweeps(seed) for seed in range(6)},
     "nothing": lambda: random_tape(0, 0),
     "crba": lambda: trace(sarrus.zoo.chain(6), sarrus.catalog()["crba"]),
     "aba": lambda: trace(sarrus.zoo.random_tree(6, 1), sarrus.catalog()["aba"]),

@@ -18,7 +18,7 @@ joints, which a model does not have: the importer reports it as lost.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +69,13 @@ class PassiveParameters:
     inertia: tuple[float, ...]
     friction_speed: float | None
     limit_time: float | None
+
+    def without(self, friction: bool, limits: bool) -> PassiveParameters:
+        """The same coordinates without some of their forces: where these are part of the contact problem."""
+        count = len(self.friction)
+        nothing = {"friction": (0.0,) * count} if friction else {}
+        unlimited = {"lower": (-np.inf,) * count, "upper": (np.inf,) * count} if limits else {}
+        return replace(self, **nothing, **unlimited)
 
     def forces(self, pull: Array, x: Array, v: Array, dt: Scalar) -> Array:
         """Along coordinates x with velocities v; pull: the distance to where springs rest; dt: of a step."""

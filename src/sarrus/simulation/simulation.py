@@ -228,8 +228,7 @@ class Simulation:
                 self._step_calls[kind] = call
         carry = stepper.begin(q, v, first)
         if isinstance(state, StepResult):
-            before = {"alive": state.alive, "forces0": state.forces} | state.carried
-            before |= {"contact_numbers0": state.contact_numbers, "contact_impulses0": state.contact_impulses}
+            before = {"alive": state.alive, "forces0": state.forces, "warm0": state.warm} | state.carried
             carry |= {
                 name: np.array(x, self.dtype).reshape(carry[name].shape)
                 for name, x in before.items()
@@ -252,8 +251,7 @@ class Simulation:
         found |= {"alive": carry["alive"].reshape(shape), "worst_status": np.array(status, self.dtype)}
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else x for name, x in found.items()}
         carried = {name: x.copy() for name, x in carry.items() if name not in StepResult._fields}
-        for name in ("contact_numbers", "contact_impulses"):
-            arrays[name] = carry[f"{name}0"].copy() if f"{name}0" in carry else None
+        arrays["warm"] = carry["warm0"].reshape(*shape, -1).copy() if "warm0" in carry else None
         arrays.setdefault("contacts", None)
         count, time = first + 1, (first + 1) * self.dt
         return StepResult(**arrays, step=np.full(shape, count, self.dtype), steps=count, time=time, carried=carried)
@@ -320,14 +318,14 @@ class Simulation:
         """Those of a step without controllers."""
         usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
         options = tuple(sorted((usual | (self.options or {})).items()))
-        which, contact = self._acting, self._contact
+        which, contact = self._acting if self.joint_forces else NONE, self._contact
+        dt = None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)  # None: the kernel's input
+        parameters = joint_force_parameters(self.stepped_model, which, dt)
         if contact is not None:
-            contact = replace(contact, limits=contact.limits and which.limits and self.joint_forces is not False)
-            which = replace(which, limits=which.limits and not contact.limits)
-        dt = (
-            None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)
-        )  # else an input of the kernel
-        parameters = joint_force_parameters(self.stepped_model, which if self.joint_forces else NONE, dt)
+            limits = contact.limits and which.limits
+            friction = parameters.joints.friction
+            contact = replace(contact, limits=limits, friction=friction if any(friction) else ())
+            parameters = replace(parameters, joints=parameters.joints.without(friction=True, limits=limits))
         accuracy = float(self.accuracy) if self.integrator == "adaptive" else 0.0
         return StepSettings(self._method, options, self.integrator, dt, parameters, (), accuracy, contact)
 

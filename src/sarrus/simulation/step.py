@@ -98,8 +98,7 @@ def step_algorithm(
     if warm_starts(settings.method) and model.n_rows:
         shapes["forces0"] = None
     if settings.contact is not None:
-        slots = settings.contact.contacts.slots
-        shapes |= {"contact_numbers0": (slots,), "contact_impulses0": (3 * slots,)}
+        shapes["warm0"] = (len(settings.contact.cold),)
     for controller in settings.controllers:
         shapes |= {name: (size,) for name, (size, _) in controller.inputs(model).items()}
     return kernel_algorithm(function, shapes, ("settings",))

@@ -30,8 +30,7 @@ class StepResult(NamedTuple):
     status: Any  # `sarrus.Status`, the worst of this step and of a projection after it
     tau: Array
     contacts: Array | None  # (11 slots,): see `ContactRecord.of`; None where nothing can touch
-    contact_numbers: Array | None  # (slots,) and the next: what the next step begins with
-    contact_impulses: Array | None  # (3 slots,)
+    warm: Array | None  # what the next step begins with: see `ContactSettings.cold`
     steps: int  # so far
     time: float
     carried: dict[str, Array]  # what an adaptive step hands on beside it
@@ -49,12 +48,12 @@ class StepCall:
         self._projection, self._every = kernels.projection, kernels.project_every
         # What the kernel takes, of a state, zeros, and what is given beside it.
         known = {name: n for n, name in enumerate((*StepResult._fields, "zero", "dt", *_GIVEN))}
-        places = {f"{name}0": known[name] for name in ("forces", "contact_numbers", "contact_impulses")}
+        places = {f"{name}0": known[name] for name in ("forces", "warm")}
         places["worst_status"] = known["zero"]
         self._pick = itemgetter(*(places.get(name, known.get(name, 0)) for name in self._kernel.input_names))
         takes, gives = set(self._kernel.input_names), self._kernel.output_names
         self._missing = (None,) * (len(_OUTPUTS) - len(gives))  # contacts, if nothing can touch
-        self.fits = takes <= known.keys() | places.keys() and gives in (_OUTPUTS, _OUTPUTS[:-3])
+        self.fits = takes <= known.keys() | places.keys() and gives in (_OUTPUTS, _OUTPUTS[:-2])
         self._constants = np.zeros((), self._kernel.dtype), np.full((), dt, self._kernel.dtype)
         self._repeated: tuple[Array, Array] = np.zeros(0), np.zeros(0)
         self._pool: list[list[Array]] = []

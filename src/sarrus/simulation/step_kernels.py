@@ -19,7 +19,7 @@ Carry = dict[str, Array]  # what states carry from one step to the next, by the 
 
 # What a step, or an attempt at one, hands to the next: output, input.
 _CARRIED = {x: x for x in ("q", "v", "alive", "worst_status", "step", "time", "h", "accepted", "rejected")}
-_CARRIED |= {x: f"{x}0" for x in ("forces", "contact_numbers", "contact_impulses")}
+_CARRIED |= {x: f"{x}0" for x in ("forces", "warm")}
 
 
 class StepKernels:
@@ -47,6 +47,7 @@ class StepKernels:
         self.stepped: Kernel = attempted or self.step
         self.projection: Kernel | None = compile(model, PROJECTION, dtype=dtype) if project_every else None
         self.project_every = project_every or 0
+        self._cold = 0.0 if settings.contact is None else np.array(settings.contact.cold)
         self.dt = dt
         self.inputs = self.step.input_names
         self.input_shapes = {port.name: port.shape for port in self.step.tape.inputs}
@@ -57,15 +58,7 @@ class StepKernels:
 
     def begin(self, q: Array, v: Array, first_step: int = 0) -> Carry:
         """What states (B, n) carry at first."""
-        first = {
-            "q": q,
-            "v": v,
-            "alive": 1.0,
-            "step": first_step,
-            "h": self.dt,
-            "dt": self.dt,
-            "contact_numbers0": -1.0,
-        }
+        first = {"q": q, "v": v, "alive": 1.0, "step": first_step, "h": self.dt, "dt": self.dt, "warm0": self._cold}
         shapes = {port.name: (len(q), *port.shape) for port in self.stepped.tape.inputs}
         kind = self.step.dtype
         return {x: np.array(np.broadcast_to(first.get(x, 0.0), shapes[x]), kind, order="C") for x in self._begun}

@@ -39,6 +39,10 @@ class AbstractScalar(ABC):
     def pick(self, values: Sequence[Scalar] | np.ndarray, index: Scalar) -> Scalar:
         """See `picking.pick`; one of the values or the index is self."""
 
+    @abstractmethod
+    def sweep(self, text: Any, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `repetition.sweep`; one of the scalars is self."""
+
 
 def choose(a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     """`yes` where a < b, else `no`. Both are evaluated, so neither may be an error."""

@@ -76,6 +76,9 @@ class Parameter(AbstractScalar):
             chosen = _if_else(_bare(index) >= k, chosen, values[k - 1])
         return chosen
 
+    def sweep(self, text, state, sets):
+        raise TypeError("a repetition on a model's bare parameters: trace the algorithm instead")
+
     # NumPy calls these on the elements of object arrays.
     def sin(self):
         return Parameter(self.expression.sin())

@@ -131,3 +131,33 @@ def test_friction_forces_stay_in_the_cone():
     assert (contacts.normal_forces > -1e-9).all()
     assert (contacts.friction_forces <= 0.3 * contacts.normal_forces + 1e-6).all()
     assert set(contacts.names) == {("shape", "ground")}
+
+
+class TestContactsThatGiveWay:
+    def test_a_ball_sinks_in_by_its_weight_over_the_stiffness(self):
+        model = thing(Sphere(0.1), mass=2.0).build()
+        options = sarrus.ContactOptions(stiffness=1e4, damping=200.0)
+        found = sarrus.Simulation(model, 1e-3, contacts=options).run(at(0, 0, 0.1), duration=2.0)
+        assert 0.1 - found.q[-1, 2] == pytest.approx(2.0 * G / 1e4, rel=1e-5)
+
+    def test_it_swings_at_its_own_frequency(self):
+        model = thing(Sphere(0.1), mass=2.0).build()
+        options = sarrus.ContactOptions(stiffness=1e4)
+        dt = 1e-5
+        rest = 2.0 * G / 1e4
+        found = sarrus.Simulation(model, dt, contacts=options).run(at(0, 0, 0.1 - 1.5 * rest), duration=0.2)
+        height = found.q[:, 2] - (0.1 - rest)
+        crossings = found.time[1:][np.diff(np.sign(height)) != 0]
+        assert np.mean(np.diff(crossings)) == pytest.approx(np.pi / np.sqrt(1e4 / 2.0), rel=1e-3)
+
+    def test_it_becomes_rigid_as_it_gets_stiff(self):
+        model = thing(Box((0.3, 0.2, 0.1)), inertia=np.diag([0.02, 0.015, 0.01]), mu=0.5).build()
+        start = at(0, 0, 0.12), [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        rigid = sarrus.Simulation(model, 1e-3).run(*start, duration=0.5)
+        errors = []
+        for stiffness in (1e4, 1e5, 1e6, 1e7):
+            options = sarrus.ContactOptions(stiffness=stiffness, damping=2.0 * np.sqrt(stiffness))
+            soft = sarrus.Simulation(model, 1e-3, contacts=options).run(*start, duration=0.5)
+            errors.append(np.abs(soft.q[-1] - rigid.q[-1]).max())
+        assert errors[-1] < 1e-3
+        assert errors[-1] < 0.1 * errors[0]

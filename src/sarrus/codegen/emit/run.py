@@ -6,6 +6,7 @@ Each kind of step has a function `(workspace, constants, step) -> words to the n
 from __future__ import annotations
 
 from sarrus.codegen.emit.lane import Lane
+from sarrus.codegen.emit.moves import emit_moves
 from sarrus.codegen.emit.picks import emit_picks
 from sarrus.codegen.emit.table import emit_table
 from sarrus.codegen.emit.words import HEADER_BYTES, NONE, TABLES, Header, Kind
@@ -17,12 +18,15 @@ def emit_run(lane: Lane, name: str) -> str:
     a guard if any lane needs them.
     """
     handlers = {Kind.BEGIN: f"{name}_begin", Kind.AGAIN: f"{name}_again", Kind.ENTER: f"{name}_enter"}
-    handlers |= {Kind.PICK: f"{name}_pick"} | {kind: f"{name}_{function}" for function, kind in TABLES.items()}
+    handlers |= {Kind.PICK: f"{name}_pick", Kind.FETCH: f"{name}_fetch", Kind.KEEP: f"{name}_keep"}
+    handlers |= {kind: f"{name}_{function}" for function, kind in TABLES.items()}
     parts = [
         _emit_begin(lane, handlers[Kind.BEGIN]),
         _emit_again(lane, handlers[Kind.AGAIN]),
         _emit_enter(lane, handlers[Kind.ENTER]),
         emit_picks(lane, handlers[Kind.PICK]),
+        emit_moves(lane, handlers[Kind.FETCH], inwards=True),
+        emit_moves(lane, handlers[Kind.KEEP], inwards=False),
         *(emit_table(function, lane, handlers[kind]) for function, kind in TABLES.items()),
     ]
     w = Writer(f"void @{name}(ptr %w, ptr %k)")

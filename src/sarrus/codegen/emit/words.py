@@ -15,7 +15,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Picks, Plan, Table
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Leave, Picks, Plan, Table
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 
@@ -23,7 +23,7 @@ from sarrus.codegen.tape.tape import Port, Tape
 # code that moves whole blocks of states (`x86/transfer.py`; zero: it has none).
 Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER", start=0)
 HEADER_BYTES = 192  # before the constants, which begin at a cache line; it ends with the encoder's patterns
-Kind = IntEnum("Kind", "END CHUNK BEGIN AGAIN ENTER PICK SINCOS ATAN2 EXP LOG TANH", start=0)  # of a step
+Kind = IntEnum("Kind", "END CHUNK BEGIN AGAIN ENTER PICK FETCH KEEP SINCOS ATAN2 EXP LOG TANH", start=0)  # of a step
 TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Kind.LOG, "tanh": Kind.TANH}
 WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
 NONE = -(2**62)  # in place of a value
@@ -57,6 +57,11 @@ def words_of(plan: Plan, spills: int) -> Words:
             words += _table(plan, step)
         elif isinstance(step, Picks):
             words += _picks(plan, step)
+        elif isinstance(step, Fetch):
+            lists = {k: _values(plan, plan.tape.lists[plan.tape.arg[k, 1]]) for k in step.entries}
+            words += _moves(Kind.FETCH, open_steps[-1][1], [(plan.slot[k], x) for k, x in lists.items()])
+        elif isinstance(step, Keep):
+            words += _moves(Kind.KEEP, open_steps[-1][1], _kept(plan, step))
         elif isinstance(step, Begin):
             open_steps.append((len(words), slots))
             pairs = [(_value(plan, int(plan.tape.arg[k, 0])), plan.slot[k]) for k in step.loop.carried]
@@ -122,19 +127,49 @@ def _picks(plan: Plan, step: Picks) -> list[int]:
         index, number, _ = tape.arg[k].tolist()
         groups.setdefault((index, len(tape.lists[number])), []).append(k)
     top = PICKS_BEGIN + GROUP_WORDS * len(groups) + 2 * len(step.instructions)
-    slot = np.array(plan.slot)
     begins: dict[int, int] = {}
     members: list[int] = []
     for number in tape.arg[step.instructions, 1].tolist():
         if number not in begins:
             begins[number] = top + len(members)
-            x = tape.lists[number]
-            members += np.where(tape.op[x] == Op.CONST, -1 - tape.arg[x, 0], slot[x]).tolist()
+            members += _values(plan, tape.lists[number])
     words = [Kind.PICK, top + len(members), len(groups)]
     for (index, length), picks in groups.items():
         words += [plan.slot[index], length - 1, len(picks)]
         words += _flat([(plan.slot[k], begins[int(tape.arg[k, 1])]) for k in picks])
     return words + members
+
+
+MOVES_BEGIN = 5  # words of `Fetch` and `Keep` before the first value
+
+
+def _moves(kind: Kind, counter: int, moves: list[tuple[int, list[int]]]) -> list[int]:
+    """Kind, words to the next step, the slot of the loop's counter, two numbers of values; then these, then rows.
+
+    Row number r says, value by value, where they come from or go to in application number r. The first number is of
+    values that are never constants; those that are come after them.
+    """
+    moves = sorted(moves, key=lambda move: min(move[1]) < 0)
+    plain = sum(min(others) >= 0 for _, others in moves)
+    values, others = zip(*moves, strict=True)
+    rows = _flat(list(zip(*others, strict=True)))
+    return [kind, MOVES_BEGIN + len(values) + len(rows), counter, plain, len(values) - plain, *values, *rows]
+
+
+def _kept(plan: Plan, step: Keep) -> list[tuple[int, list[int]]]:
+    """Per value that is kept: where it goes in each application; what nobody needs goes nowhere."""
+    places: dict[int, dict[int, int]] = {}
+    for k in step.collected:
+        source, application, _ = plan.tape.arg[k].tolist()
+        places.setdefault(source, {})[application] = plan.slot[k]
+    (limit,) = [loop.limit for loop in plan.tape.loops if loop.start <= next(iter(places)) < loop.stop]
+    nowhere = plan.slots - 1
+    return [(plan.slot[k], [of_k.get(r, nowhere) for r in range(limit)]) for k, of_k in places.items()]
+
+
+def _values(plan: Plan, values: np.ndarray) -> list[int]:
+    slots = np.array([plan.slot[k] for k in values.tolist()])
+    return np.where(plan.tape.op[values] == Op.CONST, -1 - plan.tape.arg[values, 0], slots).tolist()
 
 
 def _value(plan: Plan, k: int) -> int:

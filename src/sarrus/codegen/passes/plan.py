@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
+
 from sarrus.codegen.passes.slots import with_slots
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Leave, Picks, Plan, Step, Table
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Leave, Picks, Plan, Step, Table
 from sarrus.codegen.tape.graph import Op
-from sarrus.codegen.tape.tape import IDLE, Tape
+from sarrus.codegen.tape.tape import IDLE, Loop, Tape
 
 _FUNCTIONS = {Op.ATAN2: "atan2", Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
-APART = (Op.SIN, Op.COS, *_FUNCTIONS, Op.PICK)  # done by steps of their own, from slots to slots
+APART = frozenset((Op.SIN, Op.COS, *_FUNCTIONS, Op.PICK))  # done by steps of their own, from slots to slots
 
 
 def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
@@ -20,13 +23,23 @@ def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
         first, last = tape.guard_at(start, stop)
         straight = _steps(tape, start, stop, order, chunk_size)
         steps += [] if first is None else [Enter(first)]
-        steps += straight if loop is None else [Begin(loop), *straight, Again(loop)]
+        steps += straight if loop is None else _repeated(tape, loop, straight)
         steps += [] if last is None else [Leave()]
-    direct = (*IDLE, *APART)
+    direct = IDLE | APART
     copies = sorted({k for result in tape.results for k in result.tolist() if tape.op[k] in direct})
     if copies:
         steps.append(Chunk([], copies))
     return with_slots(tape, steps)
+
+
+def _repeated(tape: Tape, loop: Loop, steps: Sequence[Step]) -> list[Step]:
+    """Steps of one application, with what makes them a loop around them."""
+    entries = [k for k in range(loop.start, loop.stop) if tape.op[k] == Op.ENTRY]
+    collected = np.flatnonzero(tape.op == Op.COLLECTED)
+    source = tape.arg[collected, 0]
+    mine = collected[(source >= loop.start) & (source < loop.stop)].tolist()
+    fetch, keep = [Fetch(entries)] if entries else [], [Keep(mine)] if mine else []
+    return [Begin(loop, mine), *fetch, *steps, *keep, Again(loop)]
 
 
 def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table | Picks]:

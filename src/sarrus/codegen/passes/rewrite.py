@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 
@@ -82,10 +83,11 @@ def _order(op: np.ndarray, arg: np.ndarray, gone: Collection[int], moved: Collec
 
 
 def _renumbered(loop: Loop, number: np.ndarray) -> Loop:
-    # A loop begins with a carried value, which stays; its last instruction may not.
+    # A loop begins with a carried value or an entry, which stays; its last instruction may not.
     start, stop = int(number[loop.start]), int(number[loop.start : loop.stop].max()) + 1
     entry = -1 if loop.entry < 0 else int(number[loop.entry])
-    return Loop(start, stop, tuple(number[list(loop.updated)].tolist()), int(number[loop.condition]), loop.limit, entry)
+    updated, condition = tuple(number[list(loop.updated)].tolist()), int(number[loop.condition])
+    return replace(loop, start=start, stop=stop, updated=updated, condition=condition, entry=entry)
 
 
 def _renumbered_guard(guard: Guard, number: np.ndarray) -> Guard:

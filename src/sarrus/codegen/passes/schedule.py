@@ -23,7 +23,7 @@ REGISTERS = 14
 STALL = 0.03  # the cost of one instruction's wait, in reloads
 ISSUE = 1.5  # instructions per cycle, to count latencies in instructions
 LATENCY: dict[int, float] = {Op.ADD: 3.0, Op.SUB: 3.0, Op.DIV: 13.0, Op.SQRT: 20.0}  # cycles; 4 for all others
-CANDIDATES = 64  # of the ready ones, how many are looked at: it keeps the time linear
+CANDIDATES = 32  # of the ready ones, how many are looked at: it keeps the time linear
 
 
 def schedule(tape: Tape) -> list[list[int]]:
@@ -99,7 +99,7 @@ def _ordered(
                 held.discard(a)
         if uses_left[best]:
             held.add(best)
-        for user in (*users[best], *followers.get(best, ())):
+        for user in users[best] if best not in followers else users[best] + followers[best]:
             missing[user] -= 1
             if not missing[user]:
                 heapq.heappush(waiting, user)

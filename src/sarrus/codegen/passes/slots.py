@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Picks, Plan, Step, Table
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Picks, Plan, Step, Table
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 
@@ -31,11 +31,13 @@ def with_slots(tape: Tape, steps: list[Step]) -> Plan:
             made = [k for results in step.results for k in results if k >= 0]
         elif isinstance(step, Picks):
             made = step.instructions
+        elif isinstance(step, Fetch):
+            made = step.entries
         elif isinstance(step, Begin):
-            made = list(step.loop.carried)
+            made = [*step.loop.carried, *step.collected]
             asked = tape.op[step.loop.condition] != Op.CONST or step.loop.entry >= 0
             mask_slot = slots.new() if asked else -1
-            steps[s] = Begin(step.loop, mask_slot)
+            steps[s] = Begin(step.loop, step.collected, mask_slot)
         elif isinstance(step, Again):
             made = []
             steps[s] = Again(step.loop, mask_slot)
@@ -101,8 +103,12 @@ class _Lives:
                     for a in arguments:
                         last_use[a], self.in_table[a] = s, True
                     used_inside += arguments
-            elif isinstance(step, Picks):
-                for k, used in zip(step.instructions, tape.operands(step.instructions), strict=True):
+            elif isinstance(step, Keep):
+                for k in step.collected:
+                    last_use[arg[k][0]] = s
+            elif isinstance(step, (Picks, Fetch)):
+                mine = step.instructions if isinstance(step, Picks) else step.entries
+                for k, used in zip(mine, tape.operands(mine), strict=True):
                     born[k], self.in_table[k] = s, True
                     for a in used:
                         last_use[a] = s

@@ -46,10 +46,28 @@ class Picks:
 
 
 @dataclass(frozen=True)
+class Fetch:
+    """Inside a loop: ENTRY instructions (numbers of the tape) become what they are in this application."""
+
+    entries: list[int]
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Inside a loop: COLLECTED instructions of this application become what they are from now on."""
+
+    collected: list[int]
+
+
+@dataclass(frozen=True)
 class Begin:
-    """Carried values become their initial ones. The steps from the next one to `Again` are then repeated."""
+    """Carried values become their initial ones. The steps from the next one to `Again` are then repeated.
+
+    `collected` are those of its `Keep`: their slots are theirs from here on.
+    """
 
     loop: Loop
+    collected: list[int] = field(default_factory=list)
     mask_slot: int = -1  # where it says which lanes still go on; -1: nobody asks, because all do until the limit
 
 
@@ -73,7 +91,7 @@ class Leave:
     """The end of what `Enter` may skip."""
 
 
-Step = Chunk | Table | Picks | Begin | Again | Enter | Leave
+Step = Chunk | Table | Picks | Fetch | Keep | Begin | Again | Enter | Leave
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,9 @@ from sarrus.registry.algorithm import Algorithm, AnyAlgorithm
 from sarrus.registry.table import find
 from sarrus.spatial.precision import precision
 
+Progress = Callable[[str], None]
+_PATIENCE = 1.0  # seconds
+
 
 def compile(  # the name users expect; the builtin is not used here
     model: Model,
@@ -33,6 +38,7 @@ def compile(  # the name users expect; the builtin is not used here
     inputs: Sequence[str] | None = None,
     parameters: Sequence[Any] | None = None,
     cache: bool = True,
+    progress: Progress | None = None,
     **options: Any,
 ) -> Kernel:
     """Native code of `method` for this robot, in a second or two; no compiler is needed. Later calls load it from disk.
@@ -43,6 +49,7 @@ def compile(  # the name users expect; the builtin is not used here
     method           an algorithm or the name of one; of one made on the fly, options must have telling `repr`s
     inputs           which arrays it takes, by name; default: those that the method needs
     parameters       for a model with CasADi symbols: the order in which the kernel's last input holds their values
+    progress         called with what is done next, in words; default: a terminal is told after a second
     options          fixed arguments of the method, e.g. `frame="left_foot"`
 
     >>> kernel = sarrus.compile(model, "aba")
@@ -60,15 +67,40 @@ def compile(  # the name users expect; the builtin is not used here
     key = None if not cache or parameters else _key(model, algorithm, names, options, lane)
     native = None if key is None else stored.load(key, lane)
     if native is None:
-        with precision(kind), without_collection():
+        with precision(kind), without_collection(), told(f"{algorithm.name} of {model.name!r}", progress) as tell:
             start = time.perf_counter()
+            tell("tracing")
             tape = trace(model, algorithm, inputs=names, parameters=parameters, **options)
             traced = time.perf_counter() - start
+            tell(f"machine code of {len(tape):,} instructions")
             native = build_native(tape, kind.name, lane.count, cache=cache and key is None)
         native.stats["trace_seconds"] = traced
         if key is not None:
             stored.save(key, native)
     return Kernel(algorithm, model.name, native, key)
+
+
+@contextlib.contextmanager
+def told(what: str, progress: Progress | None) -> Iterator[Progress]:
+    """Inside, who waits is told what is done: by `progress`, or on a terminal, if it takes longer than a second."""
+    doing = ["starting"]
+
+    def tell(next_thing: str) -> None:
+        doing[0] = next_thing
+        if progress is not None:
+            progress(next_thing)
+
+    def announce() -> None:
+        print(f"sarrus: compiling {what}: {doing[0]} ...", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(_PATIENCE, announce)
+    timer.daemon = True
+    if progress is None and sys.stderr is not None and sys.stderr.isatty():
+        timer.start()
+    try:
+        yield tell
+    finally:
+        timer.cancel()
 
 
 @contextlib.contextmanager

@@ -191,7 +191,7 @@ class Kernel:
         origin = f"loaded from the cache in {native.compile_seconds:.3f} s" if native.from_cache else "compiled now"
         seconds = {what: native.stats.get(f"{key}_seconds", 0.0) for what, key in _SPENT.items()}
         spent = ", ".join(f"{what} {s:.3f}" for what, s in seconds.items())
-        limits = ", ".join(str(loop.limit) for loop in self.tape.loops)
+        limits = ", ".join(str(loop.limit) for loop in self.tape.loops if not loop.is_repetition)
         again = f"  iterations {limits} at most, {count.per_iteration:,} operations each\n" if limits else ""
         takes = ", ".join(f"{p.name} {p.shape}" for p in self.tape.inputs)
         gives = ", ".join(f"{p.name} {p.shape}" for p in self.tape.outputs)

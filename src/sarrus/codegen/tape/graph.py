@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -35,6 +35,7 @@ from sarrus.spatial.choice import AbstractScalar
 from sarrus.spatial.iteration import State, Step
 from sarrus.spatial.parameter import Parameter
 from sarrus.spatial.picking import position
+from sarrus.spatial.repetition import Sweep, written_out
 from sarrus.spatial.stages import current_stage
 
 
@@ -66,6 +67,8 @@ class Op(IntEnum):
     LOG = 22
     TANH = 23
     PICK = 24  # entry number a of list b
+    ENTRY = 25  # inside a loop: in application number r, entry number r of list b
+    COLLECTED = 26  # after a loop: what a, which is inside, was in application number b
 
 
 def _as_in_c(function: np.ufunc) -> Callable[[float], float]:
@@ -94,6 +97,7 @@ _FOLD = {
 }
 
 
+TOGETHER = 400  # instructions that are written out before a repetition becomes a loop
 _ATTEMPTS = 4  # at guessing which numbers of a loop's state stay what they are, before all are carried
 
 
@@ -106,6 +110,8 @@ class RecordedLoop:
     condition: int  # go on where it is greater than 0
     limit: int  # applications at most
     entry: int = -1  # begin where it is greater than 0; -1: always
+    collected: list[int] = field(default_factory=list)  # COLLECTED nodes
+    is_repetition: bool = False  # the limit is how often it is applied
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,7 @@ class RecordedGuard:
 # As plain numbers: the tracer compares with them all the time, and names of an enumeration are slow to look up.
 _CONST, _INPUT, _ADD, _SUB, _MUL = map(int, (Op.CONST, Op.INPUT, Op.ADD, Op.SUB, Op.MUL))
 _DIV, _NEG, _SELECT, _CARRIED, _PICK = map(int, (Op.DIV, Op.NEG, Op.SELECT, Op.CARRIED, Op.PICK))
+_ENTRY, _COLLECTED = map(int, (Op.ENTRY, Op.COLLECTED))
 
 
 class Graph:
@@ -245,16 +252,20 @@ class Graph:
         members = tuple([self.lift(x).index for x in values])
         if len(set(members)) == 1:
             return self.plain(members[0])
-        number = self._list_of.setdefault(members, len(self.lists))
-        if number == len(self.lists):
-            self.lists.append(members)
-        key = (_PICK, known.index, number, -1)
+        key = (_PICK, known.index, self._list(members), -1)
         found = self._known.get(key)
         if found is not None:
             return found
         of, inside = self.segment, self._inside
         is_inside = inside >= 0 and (of[known.index] == inside or any(of[x] == inside for x in members))
         return self._remember(key, inside if is_inside else self._outside)
+
+    def _list(self, members: tuple[int, ...]) -> int:
+        """The number of the list of these nodes: found, or new."""
+        number = self._list_of.setdefault(members, len(self.lists))
+        if number == len(self.lists):
+            self.lists.append(members)
+        return number
 
     def replace(self, condition: Symbol, otherwise: State, make: Callable[[], State]) -> State:
         """See `replacement.replace_where`."""
@@ -370,6 +381,83 @@ class Graph:
         )
         final = _packed([once.carried.get(i, x) for i, x in enumerate(start)], shapes)
         return final, once.count if type(once.condition) is Symbol or not always else float(limit)
+
+    def sweep(self, text: Sweep, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """See `repetition.sweep`. Short text is written out some times, as one longer one, because each turn costs."""
+        count, columns = sets.shape
+        if self._inside >= 0 or count < 2:
+            return written_out(text, state, sets)
+        before = len(self.op)
+        swept = self._swept(text, state, sets)
+        inside = self.segment[self.loops[-1].carried[0]]
+        size = sum(where == inside for where in self.segment[before:])
+        together = TOGETHER // size
+        if together < 2:
+            return swept
+        self.loops.pop()
+        turns = count // together
+        if turns < 2:
+            return written_out(text, state, sets)
+
+        def several(state: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            state, results = written_out(text, state, values.reshape(together, columns))
+            return state, results.reshape(-1)
+
+        state, results = self._swept(several, state, sets[: turns * together].reshape(turns, -1))
+        results = results.reshape(turns * together, -1)
+        if turns * together < count:
+            state, rest = written_out(text, state, sets[turns * together :])
+            results = np.concatenate([results, rest])
+        return state, results
+
+    def _swept(self, text: Sweep, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The text as the step of a loop. As in `iterate`, only what changes of the state is carried."""
+        count = len(sets)
+        start = [self._plain(x) for x in _elements([state])]
+        columns = [[self._plain(x) for x in column] for column in np.asarray(sets, dtype=object).T]
+        results: list[Symbol | float] = []
+
+        def step(carried: State) -> tuple[State, float]:
+            following, result = text(carried[0], _packed([self._entry(x) for x in columns], [(len(columns),)])[0])
+            results[:] = [self._plain(x) for x in _elements([result])]
+            return (following,), 1.0
+
+        varying = {i for i, x in enumerate(start) if type(x) is Symbol}
+        while True:
+            once = self._application(step, start, [np.shape(state)], varying)
+            changed = {i for i, x in enumerate(once.updated) if i not in varying and not _same(x, start[i])}
+            if not changed:
+                break
+            varying |= changed
+        order = sorted(varying)
+        carried = [once.count.index, *(once.carried[i].index for i in order)]
+        updated = [once.counted.index, *(self.lift(once.updated[i]).index for i in order)]
+        one = self.constant(1.0).index
+        before = len(self.op)
+        different = {id(x): x for x in results}  # a value that is returned twice is collected once
+        found = {key: self._collected(x, self.segment[carried[0]], count) for key, x in different.items()}
+        collected = [found[id(x)] for x in results]
+        nodes = list(range(before, len(self.op)))
+        self.loops.append(RecordedLoop(carried, updated, one, count, collected=nodes, is_repetition=True))
+        (final,) = _packed([once.carried.get(i, x) for i, x in enumerate(start)], [np.shape(state)])
+        rows = [x for row in zip(*collected, strict=True) for x in row]
+        return final, _packed(rows, [(count, len(results))])[0]
+
+    def _entry(self, column: list[Symbol | float]) -> Symbol | float:
+        """A placeholder of the open loop for these values, one per application; the value, if there is but one."""
+        members = tuple([self.lift(x).index for x in column])
+        if len(set(members)) == 1:
+            return column[0]
+        key = (_ENTRY, -1, self._list(members), -1)
+        return self._known.get(key) or self._remember(key, self._inside)
+
+    def _collected(self, x: Symbol | float, inside: int, count: int) -> list[Symbol | float]:
+        """What x, recorded in the segment of a loop that has ended, was in each application."""
+        if type(x) is not Symbol or self.segment[x.index] != inside:
+            return [x] * count
+        if self.op[x.index] == _ENTRY:
+            return [self.plain(k) for k in self.lists[self.b[x.index]]]
+        return [self._record(_COLLECTED, x.index, r, -1, self._outside) for r in range(count)]
 
     def _application(
         self, step: Step, start: list[Symbol | float], shapes: list[tuple[int, ...]], varying: set[int]
@@ -599,6 +687,9 @@ class Symbol(AbstractScalar):
 
     def pick(self, values, index):
         return self.graph.pick(values, index)
+
+    def sweep(self, text, state, sets):
+        return self.graph.sweep(text, state, sets)
 
     # NumPy calls these methods on the elements of object arrays: np.sin(q) works on both.
     def sin(self):

@@ -76,6 +76,10 @@ def run(tape: Tape, inputs: list, symbolic: bool = False) -> list[list]:
     constants = tape.constants.tolist()
     ops, args = tape.op.tolist(), tape.arg.tolist()
     lists = [members.tolist() for members in tape.lists]
+    collected: dict[int, list[tuple[int, int]]] = {}  # values inside loops: (application, where it is kept)
+    for k in np.flatnonzero(tape.op == Op.COLLECTED).tolist():
+        collected.setdefault(args[k][0], []).append((args[k][1], k))
+    application = 0
 
     def run_straight(instructions: Iterable[int]) -> None:
         for k in instructions:
@@ -86,6 +90,10 @@ def run(tape: Tape, inputs: list, symbolic: bool = False) -> list[list]:
                 values[k] = inputs[a][b]
             elif op == Op.PICK:
                 values[k] = pick(values[a], [values[x] for x in lists[b]])
+            elif op == Op.ENTRY:
+                values[k] = values[lists[b][application]]
+            elif op == Op.COLLECTED:
+                continue  # the loop has left it there
             elif c >= 0:
                 values[k] = table[op](values[a], values[b], values[c])
             elif b >= 0:
@@ -94,6 +102,11 @@ def run(tape: Tape, inputs: list, symbolic: bool = False) -> list[list]:
                 values[k] = table[op](values[a])
 
     def run_loop(loop: Loop) -> None:
+        nonlocal application
+        kept: dict[int, list[tuple[int, int]]] = {}
+        for k in range(loop.start, loop.stop):
+            for r, place in collected.get(k, ()):
+                kept.setdefault(r, []).append((place, k))
         for k in loop.carried:
             values[k] = values[args[k][0]]
         go_on: Any = 1.0  # where the state is not done
@@ -103,6 +116,8 @@ def run(tape: Tape, inputs: list, symbolic: bool = False) -> list[list]:
                 return
         for application in range(loop.limit):
             run_straight(range(loop.carried.stop, loop.stop))
+            for place, k in kept.get(application, ()):
+                values[place] = values[k]
             updated = [values[u] for u in loop.updated]
             more = table[Op.LESS](0.0, values[loop.condition])
             if application or loop.entry >= 0:

@@ -13,13 +13,15 @@ A `Tape` is immutable data. Instruction k applies `op[k]` to earlier values:
 | SELECT                     | value `arg[k, 1]` where `arg[k, 0]` != 0, else `arg[k, 2]` |
 | PICK                       | entry number `arg[k, 0]` (a value) of list `arg[k, 1]`: see `picking.pick` |
 | FMA, FNMA, FMS             | `a b + c`, `c - a b`, `a b - c`, rounded once     |
+| ENTRY                      | entry number r of list `arg[k, 1]` in application number r of the loop that it is in |
+| COLLECTED                  | value `arg[k, 0]`, of a loop before, as it was in application number `arg[k, 1]` |
 | CARRIED                    | value `arg[k, 0]` when its loop begins, then what the loop makes of it |
 
 Outputs are lists of instruction numbers, row-major, one number per element. So are the `lists` that are picked from:
-every member of its list is an operand of a PICK.
+every member of its list is an operand of a PICK or an ENTRY.
 
 A `Loop` repeats a range of instructions, which begins with its CARRIED ones. Instructions after a loop may use what is
-before it and its carried values, which are final then; nothing else of it. Loops do not nest.
+before it and its carried values, which are final then; nothing else of it, except by COLLECTED. Loops do not nest.
 
 A `Guard` is a range of instructions (with whole loops in it) that may be skipped when no state at hand needs them. What
 it computes is used in one place: a loop of one application, with the same condition as its entry, takes it for the
@@ -47,10 +49,11 @@ _KIND = {
     Op.ABS: "compare", Op.MIN: "compare", Op.MAX: "compare", Op.COPYSIGN: "compare",
     Op.LESS: "compare", Op.SELECT: "compare", Op.PICK: "pick",
 }  # fmt: skip
-IDLE = (Op.CONST, Op.INPUT, Op.CARRIED)  # they compute nothing
+IDLE = frozenset((Op.CONST, Op.INPUT, Op.CARRIED, Op.ENTRY, Op.COLLECTED))  # they compute nothing
+LISTED = (Op.PICK, Op.ENTRY)  # they have a list
 ARITY = np.zeros(len(Op), dtype=np.int8)
 ARITY[[Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ABS, Op.CARRIED, Op.EXP, Op.LOG, Op.TANH]] = 1
-ARITY[Op.PICK] = 1  # and its list
+ARITY[[Op.PICK, Op.COLLECTED]] = 1  # (lists are extra)
 ARITY[[Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.ATAN2]] = 2
 ARITY[[Op.SELECT, Op.FMA, Op.FNMA, Op.FMS]] = 3
 # Whether the first two operands may change places: only the payload of a result that is not a number may then differ.
@@ -66,7 +69,8 @@ class OpCount:
     they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one), compare (of what branches) and pick
     (taking one of a list, however long it is).
     A fused multiply-add counts as its two operations. How often an iteration runs depends on the state, so its step is
-    counted once, and `per_iteration` says how much of the total that is. What only some states need (a method that
+    counted once, and `per_iteration` says how much of the total that is; a repetition is counted as often as it is
+    done. What only some states need (a method that
     takes over where another fails) is not part of the total: `fallback` says how much it is.
     """
 
@@ -111,6 +115,7 @@ class Loop:
     condition: int  # value, perhaps from before the loop
     limit: int  # at least 1
     entry: int = -1  # value from before the loop; -1: every state enters it
+    is_repetition: bool = False  # it is applied `limit` times, to different values (ENTRY)
 
     @property
     def carried(self) -> range:
@@ -148,18 +153,18 @@ class Tape:
         """The values that each of these instructions uses; of a PICK, its index comes first."""
         codes, rows = self.op[instructions], self.arg[instructions].tolist()
         found = [row[:count] for row, count in zip(rows, ARITY[codes].tolist(), strict=True)]
-        for i in np.flatnonzero(codes == Op.PICK).tolist():
+        for i in np.flatnonzero(np.isin(codes, LISTED)).tolist():
             found[i] += self.lists[rows[i][1]].tolist()
         return found
 
     @cached_property
     def uses(self) -> tuple[np.ndarray, np.ndarray]:
         """Every use of a value by an instruction: the values, and the instructions."""
-        counts, picks = ARITY[self.op], np.flatnonzero(self.op == Op.PICK)
-        members = [self.lists[number] for number in self.arg[picks, 1].tolist()]
+        counts, listed = ARITY[self.op], np.flatnonzero(np.isin(self.op, LISTED))
+        members = [self.lists[number] for number in self.arg[listed, 1].tolist()]
         used = np.concatenate([self.arg[counts[:, None] > np.arange(3)], *members])
         lengths = np.array([len(x) for x in members], dtype=int)
-        user = [np.repeat(np.arange(len(self)), counts), np.repeat(picks, lengths)]
+        user = [np.repeat(np.arange(len(self)), counts), np.repeat(listed, lengths)]
         return used, np.concatenate(user)
 
     @property
@@ -250,18 +255,22 @@ class Tape:
         rare = np.zeros(len(self), bool)
         for guard in self.guards:
             rare[guard.start : guard.stop] = True
-        repeated = {k for loop in self.loops for k in range(loop.start, loop.stop)}
+        repeated = {k for loop in self.loops if not loop.is_repetition for k in range(loop.start, loop.stop)}
+        times = np.ones(len(self), int)
+        for loop in self.loops:
+            if loop.is_repetition:
+                times[loop.start : loop.stop] = loop.limit
         per_iteration = in_guards = 0
-        for k, (op, stage) in enumerate(zip(self.op.tolist(), self.stage, strict=True)):
+        for k, (op, stage, n) in enumerate(zip(self.op.tolist(), self.stage, times.tolist(), strict=True)):
             if op in IDLE:
                 continue
             kinds = ("mul", "add") if op in (Op.FMA, Op.FNMA, Op.FMS) else (_KIND[Op(op)],)
             if rare[k]:
-                in_guards += len(kinds)
+                in_guards += n * len(kinds)
                 continue
             for kind in kinds:
-                by_kind[kind] = by_kind.get(kind, 0) + 1
-                by_stage[stage] = by_stage.get(stage, 0) + 1
+                by_kind[kind] = by_kind.get(kind, 0) + n
+                by_stage[stage] = by_stage.get(stage, 0) + n
             if k in repeated:
                 per_iteration += len(kinds)
         return OpCount(sum(by_kind.values()), by_kind, by_stage, per_iteration, in_guards)
@@ -298,8 +307,9 @@ def tape_of(
     for column in range(3):
         is_value = ARITY[op] > column
         arg[is_value, column] = new_number[arg[is_value, column]]
-    picked, arg[op == Op.PICK, 1] = np.unique(arg[op == Op.PICK, 1], return_inverse=True)
-    lists = tuple(new_number[list(graph.lists[number])] for number in picked.tolist())
+    listed = np.isin(op, LISTED)
+    used_lists, arg[listed, 1] = np.unique(arg[listed, 1], return_inverse=True)
+    lists = tuple(new_number[list(graph.lists[number])] for number in used_lists.tolist())
     results = tuple(new_number[r] for r in roots)
     loops = _loops(graph, op, segment, new_number)
     guards = _guards(graph, segment, new_number)
@@ -328,12 +338,13 @@ def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) ->
     for loop in graph.loops:
         decides = (loop.condition,) if loop.entry < 0 else (loop.condition, loop.entry)
         behind |= {k: (updated, *decides) for k, updated in zip(loop.carried, loop.updated, strict=True)}
+        behind |= dict.fromkeys(loop.collected, decides)
     guard_of = {x: guard.condition for guard in graph.guards for x in range(guard.first, guard.last + 1)}
     segment = graph.segment
     args = [row[:count] for row, count in zip(arg.tolist(), ARITY[op].tolist(), strict=True)]
-    for k in np.flatnonzero(op == Op.PICK).tolist():
+    for k in np.flatnonzero(np.isin(op, LISTED)).tolist():
         args[k] = [*args[k], *graph.lists[graph.b[k]]]
-    is_carried = (op == Op.CARRIED).tolist()
+    is_of_loop = np.isin(op, (Op.CARRIED, Op.COLLECTED)).tolist()
     flags = [False] * len(op)
     waiting = roots.tolist()
     while waiting:
@@ -343,7 +354,7 @@ def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) ->
             waiting += args[k]
             if segment[k] in guard_of:
                 waiting.append(guard_of[segment[k]])
-            if is_carried[k]:
+            if is_of_loop[k]:
                 if k not in behind:  # of an attempt that was given up
                     raise UnsupportedError(_LEAK)
                 waiting += behind[k]
@@ -355,11 +366,12 @@ def _loops(graph: Graph, op: np.ndarray, segment: np.ndarray, number: np.ndarray
     loops = []
     for loop in graph.loops:
         updated = [new for k, new in zip(loop.carried, number[loop.updated].tolist(), strict=True) if number[k] >= 0]
-        if updated:
+        if updated or any(number[k] >= 0 for k in loop.collected):
             mine = graph.segment[loop.carried[0]]
             start, stop = np.searchsorted(segment, [mine, mine + 1]).tolist()
             entry = -1 if loop.entry < 0 else int(number[loop.entry])
-            loops.append(Loop(start, stop, tuple(updated), int(number[loop.condition]), loop.limit, entry))
+            condition = int(number[loop.condition])
+            loops.append(Loop(start, stop, tuple(updated), condition, loop.limit, entry, loop.is_repetition))
     return tuple(loops)
 
 
@@ -381,6 +393,7 @@ def _check_scopes(tape: Tape, segment: np.ndarray) -> None:
     used: list[tuple[np.ndarray, np.ndarray | int]] = [(result, -1) for result in tape.results]  # values, and where
     used += [(np.array([*loop.updated, loop.condition]), int(segment[loop.start])) for loop in tape.loops]
     values, users = tape.uses
-    used.append((values, segment[users]))
+    elsewhere = tape.op[users] != Op.COLLECTED  # which may
+    used.append((values[elsewhere], segment[users[elsewhere]]))
     if any((inner[values] & (segment[values] != place)).any() for values, place in used):
         raise UnsupportedError(_LEAK)

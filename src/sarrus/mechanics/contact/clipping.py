@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from sarrus.spatial.extremes import clamp, larger, smaller
 from sarrus.spatial.precision import within
 
 _WINDOW = 1e-9  # relative: edges that coincide are inside of each other
+_SAME = 1e-4  # of the rectangle's size: corners that are nearer to each other are one
+_STEEPLY = 1e5  # heights count so much more: the deepest of those that differ stays
 _STEEP = 1e-12  # the least component of an edge that something is divided by
 
 
@@ -35,12 +38,13 @@ def overlap(half: Array, middle: Array, first: Array, second: Array) -> list[Cor
     middle  (3,) of the parallelogram; its corners: middle +- first +- second, counter-clockwise from above
 
     With both outlines passed through counter-clockwise, each edge has one corner at most: where it enters the other
-    outline, or its own beginning if that is inside. Every corner of the overlap is one of these.
+    outline, or its own beginning if that is inside. Every corner of the overlap is one of these. Where outlines
+    coincide, or nearly so, each would be there twice: once is enough.
     """
     corners = []
     for s, t, there in _entries(half, middle[:2], first[:2], second[:2]):
-        x, y, z = middle + first * s + second * t
-        corners.append(Corner(x, y, z, there))
+        x, y, height = middle + first * s + second * t
+        corners.append(_unless_there(Corner(x, y, height, there), corners, half))
     # The rectangle in the coordinates (s, t) of the parallelogram is a parallelogram in a square.
     inverse = 1.0 / (first[0] * second[1] - first[1] * second[0])
     to_st = matrix([[second[1], -second[0]], [-first[1], first[0]]]) * inverse
@@ -48,8 +52,18 @@ def overlap(half: Array, middle: Array, first: Array, second: Array) -> list[Cor
     across, along = to_st[:, 0] * half[0], to_st[:, 1] * half[1]
     for a, b, there in _entries(np.ones(2), center, across, along):
         s, t = center + across * a + along * b
-        corners.append(Corner(half[0] * a, half[1] * b, middle[2] + first[2] * s + second[2] * t, there))
+        corner = Corner(half[0] * a, half[1] * b, middle[2] + first[2] * s + second[2] * t, there)
+        corners.append(_unless_there(corner, corners, half))
     return corners
+
+
+def _unless_there(corner: Corner, others: Sequence[Corner], half: Array) -> Corner:
+    """The corner, not there if one of the others is in the same place."""
+    near, there = _SAME * (half[0] + half[1]), corner.there
+    for other in others:
+        apart = abs(corner.x - other.x) + abs(corner.y - other.y) + abs(corner.height - other.height) * _STEEPLY
+        there = choose(apart, near, choose(other.there, 0.5, there, 0.0), there)
+    return corner._replace(there=there)
 
 
 def _entries(half: Array, middle: Array, first: Array, second: Array) -> list[tuple[Scalar, Scalar, Scalar]]:

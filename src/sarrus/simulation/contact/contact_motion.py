@@ -18,18 +18,19 @@ from sarrus.mechanics.bodies import world_poses
 from sarrus.mechanics.contact.contact_rows import (
     ContactPoint,
     Poses,
+    Twist,
     contact_jacobian,
     frame_of_normal,
     node_twists,
     static_moves,
 )
-from sarrus.mechanics.contact.contact_set import Bound, ContactSet
+from sarrus.mechanics.contact.contact_set import Bound, Candidate, ContactSet
 from sarrus.mechanics.contact.problem import ContactProblem
 from sarrus.mechanics.contact.solve import solve
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.free_motion import FreeMotion
-from sarrus.simulation.contact.limits import Limit, limits_in_slots, limits_of, usual_limit, violated
+from sarrus.simulation.contact.limits import JointLimit, Limit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact, contact_in_slot, nearest
 from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
@@ -41,6 +42,7 @@ from sarrus.status import Status
 
 SPEED = 8.0  # m/s: a usual contact is looked at if it could close in a step at that speed
 NEAR = 2e-3  # metres: anything else, if it would be that near after the step without contacts
+UNNOTICED = 1e-4  # metres or radians by which something may pass in a step without its being told
 PUSH = 0.2  # of a penetration that is undone in a step ...
 FASTEST_PUSH = 0.5  # ... but no faster than this, in m/s
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
@@ -80,8 +82,9 @@ def contact_motion(
     poses = world_poses(tree_of(model), free.at.joints)
     v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
     limits = limits_of(model) if settings.limits else []
-    problem = _Problem(model, settings, free, poses, v, v_free, dt)
-    usual = _usual_contacts(model, contacts, poses, SPEED * dt)
+    limits = [limit if k in settings.usual_limits else limit.loose() for k, limit in enumerate(limits)]
+    problem = ContactProblemAtState(model, settings, free, poses, v, v_free, dt)
+    usual = _usual_contacts(problem, contacts)
     usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
     simple = problem.solved(usual, usual_limits, _matched(usual, before))
     if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits):
@@ -103,9 +106,29 @@ def contact_motion(
             for slot, number in enumerate(numbers)
         ]
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
-        return _flat(problem.solved(in_slots, held, _searched(in_slots, before)))
+        motion = problem.solved(in_slots, held, _searched(in_slots, before))
+        passed = _passed(found, node_twists(free.at, poses, motion.v), limits, q, motion.v, dt)
+        told = choose(motion.status, Status.CONTACTS_LEFT_OUT - 0.5, Status.CONTACTS_LEFT_OUT, motion.status)
+        return _flat(motion._replace(status=choose(0.5, passed, told, motion.status)))
 
     return _unflat(replace_where(more, _flat(simple), with_everything))
+
+
+def _passed(
+    found: Sequence[Candidate],
+    twists: Sequence[Twist],
+    limits: Sequence[JointLimit],
+    q: Array,
+    v: Array,
+    dt: Scalar,
+) -> Scalar:
+    """1 where something closes in this step that is closed already: it has found no slot. Else 0."""
+    ways = [(c.gap, c.closing(twists)) for c in found] + [(x.gap(q), x.sign * v[x.v]) for x in limits]
+    passed: Scalar = 0.0
+    for gap, rate in ways:
+        least = choose(gap, 0.0, gap, 0.0) - UNNOTICED
+        passed = choose(gap + dt * rate, least, 1.0, passed)
+    return passed
 
 
 def _flat(m: ContactMotion) -> tuple[Array, ...]:
@@ -116,12 +139,17 @@ def _unflat(arrays: tuple[Array, ...]) -> ContactMotion:
     return ContactMotion(arrays[0], Contacts(*arrays[1:6]), *arrays[6])
 
 
-def _usual_contacts(model: Model, contacts: ContactSet, poses: Poses, reach: Scalar) -> list[Contact]:
-    tree = tree_of(model)
+def _usual_contacts(step: ContactProblemAtState, contacts: ContactSet) -> list[Contact]:
+    """Those that are near, or that would close in the step without contacts, however fast that is."""
+    tree = tree_of(step.model)
+    found = contacts.candidates(step.poses, contacts.usual)
+    points = [ContactPoint(c.point, frame_of_normal(c.normal), static_moves(tree, c.a, c.b)) for c in found]
+    J, _ = contact_jacobian(step.free.at, step.poses, points)
     out = []
-    for c in contacts.candidates(poses, contacts.usual):
-        at = ContactPoint(c.point, frame_of_normal(c.normal), static_moves(tree, c.a, c.b))
-        out.append(Contact(float(c.number), choose(c.gap, reach, 1.0, 0.0), c.gap, c.friction, at))
+    for k, (c, at) in enumerate(zip(found, points, strict=True)):
+        near = choose(c.gap, SPEED * step.dt, 1.0, 0.0)
+        active = choose(c.gap + step.dt * (J[3 * k + 2] @ step.v_free), 0.0, 1.0, near)
+        out.append(Contact(float(c.number), active, c.gap, c.friction, at))
     return out
 
 
@@ -147,8 +175,8 @@ def _searched(contacts: Sequence[Contact], before: tuple[Array, Array]) -> Array
     return np.concatenate(parts)
 
 
-class _Problem(NamedTuple):
-    """What all problems of a step share."""
+class ContactProblemAtState(NamedTuple):
+    """What all contact problems at a state share."""
 
     model: Model
     settings: ContactSettings
@@ -169,7 +197,9 @@ class _Problem(NamedTuple):
             openings += [0.0, 0.0, self._normal_velocity(contact, J_contacts[3 * k + 2])]
         g = J @ self.v_free + vector(*openings)
         active = vector(*(x.active for x in (*limits, *contacts)))
-        problem = ContactProblem(response.G, g, np.zeros(0), vector(*(c.friction for c in contacts)), active, None)
+        frictions = vector(*(c.friction for c in contacts))
+        softness = self._softness(len(limits), len(contacts))
+        problem = ContactProblem(response.G, g, np.zeros(0), frictions, active, softness)
         start = np.concatenate([np.zeros(len(limits)), start])
         found = solve(problem, start, tolerance=settings.tolerance, convex=settings.convex)
         v = self.v_free + response.velocity(found.impulses)
@@ -196,14 +226,39 @@ class _Problem(NamedTuple):
         return choose(gap, 0.0, push, rate * gap)
 
     def _normal_velocity(self, contact: Contact, row: Array) -> Scalar:
-        """The same of a contact, where it does not bounce; there, e times the velocity before the step."""
+        """The same of a contact, where it does not bounce; there, e times the velocity before the step.
+
+        One that gives way is a spring and a damper at the end of the step, k (gap + dt v) + d v = -force, which is a
+        velocity of dt k / (dt k + d) gap / dt, and a softness.
+        """
         opening, e = self._opening(contact.gap), self.settings.restitution
+        if self.settings.softness is not None:
+            k, d = self.settings.softness
+            opening = choose(contact.gap, 0.0, (k / (self.dt * k + d)) * contact.gap, opening)
         if e == 0.0:
             return opening
         speed = row @ self.v
         hits = choose(contact.gap + self.dt * speed, 0.0, 1.0, 0.0)
         bounces = choose(speed, -BOUNCE_SPEED, hits, 0.0)
         return choose(0.5, bounces, e * speed, opening)
+
+    def _softness(self, limits: int, contacts: int) -> Array | None:
+        """Velocity per impulse by which rows give way: the normals of contacts."""
+        if self.settings.softness is None:
+            return None
+        k, d = self.settings.softness
+        normal = 1.0 / (self.dt * (self.dt * k + d))
+        return vector(*[0.0] * limits, *[0.0, 0.0, normal] * contacts)
+
+
+def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:
+    """(11 s,) what is recorded of contacts (`ContactRecord.of`); dt: the time in which their impulses acted."""
+    rows: list[Scalar] = []
+    for number, gap, point, directions, impulse in zip(
+        contacts.numbers, contacts.gaps, contacts.points, contacts.directions, contacts.impulses, strict=True
+    ):
+        rows += [number, gap, *point, *directions[2], *((1.0 / dt) * (directions.T @ impulse))]
+    return vector(*rows)
 
 
 def _padded(values: Sequence[Scalar], count: int, rest: float) -> Array:

@@ -81,14 +81,12 @@ class Response(NamedTuple):
             return change if at.embedded is None else at.embedded.expand(change)
 
 
-def free_motion(at: Mechanism, added: Array | None = None) -> FreeMotion:
+def free_motion(at: Mechanism, added: Array) -> FreeMotion:
     """Of a mechanism with everything that acts on it but contacts.
 
-    added  (n,) to the diagonal of the mass matrix
+    added  (nv,) to the inertia of joints
     """
-    M = composite_bodies(at.nodes)
-    if added is not None:
-        M = M + np.diag(added)
+    M = composite_bodies(at.nodes) + _added_inertia(at, added)
     factor = ltdl(at.nodes, M)
     tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
     load = tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
@@ -110,6 +108,20 @@ def free_motion(at: Mechanism, added: Array | None = None) -> FreeMotion:
         residual = rest - G @ forces
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
     return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual)
+
+
+def _added_inertia(at: Mechanism, added: Array) -> Array:
+    """(n, n) of the independent velocities: within clusters, G^T diag(added) G."""
+    if at.embedded is None:
+        return np.diag(added)
+    M = np.zeros((at.tree.nv, at.tree.nv), dtype=np.result_type(added, float))
+    for number, node in enumerate(at.embedded.tree.nodes):
+        motion = at.embedded.motions.get(number)
+        if motion is None:
+            M[node.v, node.v] = np.diag(added[at.model.layout.v[node.ports[0]]])
+        else:
+            M[node.v, node.v] = motion.G.T @ (added[list(motion.velocities)][:, None] * motion.G)
+    return M
 
 
 def _expanded(at: Mechanism, ydd: Array) -> Array:

@@ -15,7 +15,7 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.picking import pick
 
 NEAR = 1e-3  # radians or metres that are left after the step
-NOTHING = 1e-3  # by which a limit may be passed before it is looked at, if it is not one of the usual ones
+LOOSE = 5e-4  # by which a limit may be passed before it is looked at, if it is not one of the usual ones
 
 
 class JointLimit(NamedTuple):
@@ -28,6 +28,13 @@ class JointLimit(NamedTuple):
 
     def gap(self, q: Array) -> Scalar:
         return self.sign * (q[self.q] - self.bound)
+
+    def loose(self) -> JointLimit:
+        """The same a little further out: a joint that a servo holds at its limit does not touch it by rounding.
+
+        Where it is pressed against its limit it comes to rest there: the bound itself is moved.
+        """
+        return self._replace(bound=self.bound - self.sign * LOOSE)
 
 
 class Limit(NamedTuple):
@@ -52,8 +59,8 @@ def limits_of(model: Model) -> list[JointLimit]:
 
 
 def violated(limit: JointLimit, q: Array, v: Array, dt: Scalar) -> Scalar:
-    """1 where the step would pass the limit by more than nothing, else -1."""
-    return choose(limit.gap(q) + dt * limit.sign * v[limit.v], -NOTHING, 1.0, -1.0)
+    """1 where the step would pass the limit, else -1."""
+    return choose(limit.gap(q) + dt * limit.sign * v[limit.v], 0.0, 1.0, -1.0)
 
 
 def usual_limit(limit: JointLimit, q: Array, v: Array, dt: Scalar) -> Limit:

@@ -22,10 +22,11 @@ from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.limits import limits_of
 from sarrus.spatial.arrays import Array
 
-_MOST_USUAL, _MOST_USUAL_LIMITS = 8, 4
+_MOST_USUAL, _MOST_USUAL_LIMITS = 12, 4
 _STANDING = 5e-3  # metres: what is no further from the ground than that where a robot stands, touches it
 _LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to find out
 _SLOTS, _SPARE_SLOTS = 8, 2
+_SLOTS_PER_THING, _MOST_SLOTS = 4, 24  # of several free bodies, which may lie on each other: one more than they are
 _CLOSE = 0.1  # metres
 _AT_LIMIT = 1e-2  # radians or metres
 
@@ -39,6 +40,8 @@ class ContactOptions:
                     always do
     pairs           names of geometries, two each, that may touch, and no others; None: what the model says
     slots           how many contacts there may be at a time; None: what seems enough. The nearest ones count
+    stiffness       N/m of a contact that gives way; None: it does not
+    damping         N s/m of one that gives way
     joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
     tolerance       m/s to which the contact problem is solved
     convex          the convex relaxation instead of Coulomb's law: what slides lifts off a little
@@ -48,6 +51,8 @@ class ContactOptions:
     self_collision: bool = False
     pairs: tuple[tuple[str, str], ...] | None = None
     slots: int | None = None
+    stiffness: float | None = None
+    damping: float = 0.0
     joint_limits: bool = True
     tolerance: float = 1e-6
     convex: bool = False
@@ -57,6 +62,11 @@ class ContactOptions:
         if self.restitution > 1.0:
             raise StateError(f"restitution is {self.restitution:g}: expected a number from 0 to 1")
         positive_number("tolerance", self.tolerance)
+        positive_number("damping", self.damping, least=0.0)
+        if self.stiffness is not None:
+            positive_number("stiffness", self.stiffness)
+        elif self.damping > 0.0:
+            raise StateError(f"damping is {self.damping:g} of a contact that does not give way: give a stiffness, too")
         if self.slots is not None:
             whole_number("slots", self.slots, least=1)
 
@@ -72,6 +82,16 @@ class ContactSettings:
     limit_slots: int = 4
     tolerance: float = 1e-6  # m/s
     convex: bool = False
+    friction: tuple[float, ...] = ()  # of joints, dry; one per velocity, or none
+    softness: tuple[float, float] | None = None  # stiffness and damping of contacts
+
+    @property
+    def cold(self) -> tuple[float, ...]:
+        """What the first step begins with, and every other with what the step before left: numbers of the contacts in
+        the slots, their impulses, and of joints with dry friction whether it has just turned them back.
+        """
+        slots = self.contacts.slots
+        return (-1.0,) * slots + (0.0,) * (3 * slots + np.count_nonzero(self.friction))
 
 
 def contact_settings(model: Model, options: ContactOptions) -> ContactSettings | None:
@@ -81,13 +101,20 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
         return None
     contacts = contact_set(model, pairs, (), 0)
     usual = usual_contacts(model, contacts)
-    slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS)
+    slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS, _slots_of_things(model))
     contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
     contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
     return ContactSettings(
         contacts, float(options.restitution), options.joint_limits, _usual_limits(model),
         tolerance=float(options.tolerance), convex=bool(options.convex),
+        softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
     )  # fmt: skip
+
+
+def _slots_of_things(model: Model) -> int:
+    """For free bodies that lie on each other; 0 where there is one, or none."""
+    loose = sum(body.parent == WORLD and body.joint.type.name == "free" for body in model.bodies)
+    return min(_MOST_SLOTS, _SLOTS_PER_THING * (loose + 1)) if loose > 1 else 0
 
 
 def chosen_pairs(model: Model, options: ContactOptions) -> list[MeetingPair]:

@@ -1,0 +1,104 @@
+"""Robots on the ground against MuJoCo, as MuJoCo's contacts stiffen.
+
+    python -m benchmarks.ground_convergence [--seconds 0.3] [--drop 0.03] [robot ...]
+
+MuJoCo's contacts are springs: what stands on them sinks in. Sarrus' are rigid. So where robots are, and what force
+the ground bears, must come together as the time constant of MuJoCo's contacts (and limits, and dry friction) goes to
+zero. Same file, same controls, same short time step for both; MuJoCo's cones elliptic, friction of sliding only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import sarrus
+from benchmarks.ground_mujoco import ROBOTS, Scene, load
+from sarrus.importers.mujoco_state import from_mujoco_state, to_mujoco_state
+from sarrus.spatial.arrays import Array
+
+TIMES = (0.02, 0.01, 0.005, 0.002, 0.001)
+DT = 2.5e-4
+IMPEDANCE = (0.99, 0.9999, 1e-4, 0.5, 2.0)
+
+
+def stiffened(peer: Any, time: float) -> Any:
+    """The same model with contacts, limits and dry friction of that time constant."""
+    import mujoco
+
+    peer.opt.timestep, peer.opt.cone, peer.opt.impratio = DT, mujoco.mjtCone.mjCONE_ELLIPTIC, 100.0
+    peer.opt.tolerance, peer.opt.iterations = 1e-12, 200
+    for field in ("geom_solref", "pair_solref", "jnt_solref", "dof_solref", "eq_solref"):
+        getattr(peer, field)[:] = (time, 1.0)
+    for field in ("geom_solimp", "pair_solimp", "jnt_solimp", "dof_solimp", "eq_solimp"):
+        getattr(peer, field)[:] = IMPEDANCE
+    peer.geom_condim[peer.geom_condim > 3] = 3
+    peer.geom_margin[:] = peer.geom_gap[:] = 0.0
+    return peer
+
+
+def run_peer(scene: Scene, q: Array, steps: int) -> tuple[Array, float]:
+    """Positions at the end, and the mean force of the ground over the last tenth, as a part of the weight."""
+    import mujoco
+
+    data = mujoco.MjData(scene.peer)
+    qpos, _ = to_mujoco_state(scene.model, q, np.zeros(scene.model.nv))
+    data.qpos[:], data.ctrl[:] = qpos, scene.controls
+    forces, one = [], np.zeros(6)
+    for step in range(steps):
+        mujoco.mj_step(scene.peer, data)
+        if step >= steps - steps // 10:
+            total = 0.0
+            for k in range(data.ncon):
+                mujoco.mj_contactForce(scene.peer, data, k, one)
+                grounded = 0 in scene.peer.geom_bodyid[data.contact[k].geom]
+                total += one[0] * abs(data.contact[k].frame[2]) * grounded
+            forces.append(total)
+    found, _ = from_mujoco_state(scene.model, data.qpos, data.qvel)
+    return found, float(np.mean(forces)) / (scene.model.mass * 9.81)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("robots", nargs="*", default=list(ROBOTS), metavar="robot", help=f"of {', '.join(ROBOTS)}")
+    parser.add_argument("--seconds", type=float, default=0.3)
+    parser.add_argument("--drop", type=float, default=0.03, help="metres above the keyframe")
+    given = parser.parse_args()
+    console, steps = Console(width=140), round(given.seconds / DT)
+    table = Table(
+        title=f"after {given.seconds} s, dropped by {given.drop} m: difference of joints (rad), of height (m)"
+    )
+    table.add_column("robot")
+    for time in TIMES:
+        table.add_column(f"{1e3 * time:g} ms")
+    table.add_column("ground bears: sarrus, mujoco")
+    for name in given.robots:
+        scene = load(ROBOTS[name])
+        if scene is None:
+            console.print(f"skipped {name}: no such file")
+            continue
+        q = scene.q.copy()
+        q[2] += given.drop
+        ours = sarrus.Simulation(scene.model, DT, record=("contacts", "status")).run(
+            q, steps=steps, controls=scene.controls
+        )
+        cells, force = [], 0.0
+        for time in TIMES:
+            stiffened(scene.peer, time)
+            theirs, force = run_peer(scene, q, steps)
+            joints, height = np.abs(ours.q[-1, 7:] - theirs[7:]).max(), abs(ours.q[-1, 2] - theirs[2])
+            cells.append(f"{joints:.1e} {height:.1e}")
+        assert ours.contacts is not None
+        bears = ours.contacts.total_force[-steps // 10 :, 2].mean() / (scene.model.mass * 9.81)
+        table.add_row(name, *cells, f"{bears:.3f} {force:.3f}")
+    console.print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

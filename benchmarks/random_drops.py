@@ -1,0 +1,160 @@
+"""Robots and things thrown at the ground at random: what breaks, and how fast it goes.
+
+    python -m benchmarks.random_drops [--drops 320] [--seconds 1] [--file drops.jsonl] [robot ...]
+
+Random heights, orientations, joint positions and velocities; no motor does anything. Of every drop: whether all is
+finite; the deepest penetration of any candidate, whether it was given a slot or not; the worst status; and by how much
+the energy (kinetic, potential, elastic) ever grew. Each batch becomes a line of the file: begun again with the same
+file, what is there is not done again. A drop is made again by its robot, batch and number:
+
+    python -m benchmarks.random_drops go1 --only 3    # the batch
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import sarrus
+from benchmarks.drop_scenes import NAMES, Scene, scene
+from sarrus.simulation.trajectory import Trajectory
+from sarrus.status import Status
+
+DT = 1e-3
+EVERY = 4  # steps from one state that is looked at to the next
+DEEP = 1e-3  # metres: more penetration than that is counted
+GROWTH = 0.02  # of the energy that is turned over: more than that is not the order of the step
+BATCH = 32
+
+
+def batch_record(thrown: Scene, number: int, size: int, seconds: float) -> dict[str, Any]:
+    """What became of a batch of drops."""
+    q, v = thrown.throw(np.random.default_rng([number, NAMES.index(thrown.name)]), size)
+    simulation = sarrus.Simulation(
+        thrown.model, DT, contacts=thrown.options, record=("status", "iterations"), record_every=EVERY
+    )
+    simulation.run(q[:1], v[:1], steps=1)  # compiled now
+    began = time.perf_counter()
+    found = simulation.run(q, v, duration=seconds)
+    took = time.perf_counter() - began
+    assert found.status is not None
+    assert found.iterations is not None
+    gaps = np.minimum(thrown.gaps(found.q).min(axis=-1), 0.0)  # (B, T)
+    grown = energy_growth(found)
+    worst = found.status.max(axis=-1).astype(int)
+    broken = ~np.isfinite(found.q).all(axis=(1, 2)) | ~np.isfinite(found.v).all(axis=(1, 2))
+    return {
+        "robot": thrown.name, "batch": number, "drops": size, "seconds": seconds,
+        "steps": size * round(seconds / DT), "took": took,
+        "nan": int(broken.sum()), "started_inside": float(gaps[:, 0].min()),
+        "penetration": (-gaps.min(axis=1)).tolist(), "energy_growth": grown.tolist(),
+        "worst_status": worst.tolist(),
+        "states": {str(code): int((found.status == code).sum()) for code in np.unique(found.status.astype(int))},
+        "speed": np.abs(found.v).max(axis=(1, 2)).tolist(),
+        "newton": np.percentile(found.iterations, [50, 95, 100]).tolist(),
+    }  # fmt: skip
+
+
+def energy_growth(found: Trajectory) -> np.ndarray:
+    """(B,) the most by which the energy ever grew, relative to what is turned over."""
+    energy = found.energy
+    total = energy.total
+    growth = (total - np.minimum.accumulate(total, axis=1)).max(axis=1)
+    return growth / (energy.kinetic.max(axis=1) + np.ptp(energy.potential, axis=1))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("robots", nargs="*", default=list(NAMES), metavar="robot", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--drops", type=int, default=10 * BATCH, help="of all robots together")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each drop")
+    parser.add_argument("--file", type=Path, default=None, help="lines of results; what is in it is not done again")
+    parser.add_argument("--only", type=int, default=None, help="this batch")
+    parser.add_argument("--batch", type=int, default=BATCH)
+    given = parser.parse_args()
+    console = Console(width=160)
+    unknown = [name for name in given.robots if name not in NAMES]
+    if unknown:
+        console.print(f"{unknown[0]}: no such robot. Valid: {', '.join(NAMES)}")
+        return 2
+    records = read(given.file)
+    done = {(r["robot"], r["batch"], r["drops"], r["seconds"]) for r in records}
+    each = -(-given.drops // (given.batch * len(given.robots)))
+    numbers = range(each) if given.only is None else [given.only]
+    for name in given.robots:
+        todo = [k for k in numbers if (name, k, given.batch, given.seconds) not in done]
+        thrown = scene(name) if todo else None
+        if todo and thrown is None:
+            console.print(f"skipped {name}: no such file")
+        for k in todo if thrown is not None else ():
+            assert thrown is not None
+            record = batch_record(thrown, k, given.batch, given.seconds)
+            records.append(record)
+            console.print(f"{name} {k + 1}/{each}: {line(record)}", highlight=False)
+            if given.file is not None:
+                with given.file.open("a") as file:
+                    file.write(json.dumps(record) + "\n")
+    console.print(report(records))
+    codes = sorted({int(code) for r in records for code in r["states"]})
+    for code in codes:
+        console.print(f"status {code}: {Status(code).words}", highlight=False)
+    return 0
+
+
+def read(path: Path | None) -> list[dict[str, Any]]:
+    """The lines of a file; a last line that is cut off is left out."""
+    found = []
+    for text in path.read_text().splitlines() if path is not None and path.is_file() else ():
+        try:
+            found.append(json.loads(text))
+        except json.JSONDecodeError:
+            break
+    return found
+
+
+def line(record: dict[str, Any]) -> str:
+    deepest, grown = (int(np.argmax(record[x])) for x in ("penetration", "energy_growth"))
+    return (
+        f"{record['nan']} NaN, deepest {1e3 * record['penetration'][deepest]:.2f} mm (drop {deepest}), energy grew "
+        f"{record['energy_growth'][grown]:.2g} (drop {grown}), status {record['states']}, "
+        f"{record['steps'] / record['took']:,.0f} steps/s"
+    )
+
+
+def report(records: list[dict[str, Any]]) -> Table:
+    """A line for each robot."""
+    table = Table(title=f"random drops at {DT * 1e3:g} ms")
+    columns = (
+        f"robot,drops,NaN,> {DEEP * 1e3:g} mm,deepest mm 99 %,worst,"
+        f"energy + > {GROWTH:g},worst,all ok,states by status,Newton 50/95/100 %,steps/s"
+    )
+    for title in columns.split(","):
+        table.add_column(title, justify="left" if title == "robot" else "right")
+    for name in dict.fromkeys(r["robot"] for r in records):
+        mine = [r for r in records if r["robot"] == name]
+        deep, grown, worst = (
+            np.concatenate([r[x] for r in mine]) for x in ("penetration", "energy_growth", "worst_status")
+        )
+        states: Counter[str] = sum((Counter(r["states"]) for r in mine), Counter())
+        newton = np.max([r["newton"] for r in mine], axis=0).astype(int)
+        table.add_row(
+            name, str(len(deep)), str(sum(r["nan"] for r in mine)), str(int((deep > DEEP).sum())),
+            f"{1e3 * np.percentile(deep, 99):.2f}", f"{1e3 * deep.max():.2f}",
+            str(int((grown > GROWTH).sum())), f"{grown.max():.2g}", f"{(worst == 0).mean():.4f}",
+            ", ".join(f"{code}: {count}" for code, count in sorted(states.items())), "/".join(map(str, newton)),
+            f"{sum(r['steps'] for r in mine) / sum(r['took'] for r in mine):,.0f}",
+        )  # fmt: skip
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""The impact of everything that touches: velocities before and after, at one configuration."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.codegen.runtime.compile import compile
+from sarrus.codegen.runtime.kernel import Kernel
+from sarrus.errors import UnsupportedError
+from sarrus.mechanics.bodies import world_poses
+from sarrus.mechanics.mechanism import mechanism
+from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
+from sarrus.model.state import as_state_array, check_configuration
+from sarrus.model.tree import tree_of
+from sarrus.simulation.contact.contact_motion import NEAR, ContactProblemAtState, slot_numbers
+from sarrus.simulation.contact.free_motion import free_motion
+from sarrus.simulation.contact.limits import limits_in_slots, limits_of
+from sarrus.simulation.contact.record import ContactRecord
+from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
+from sarrus.simulation.contact.slots import contact_in_slot, nearest
+from sarrus.simulation.step import kernel_algorithm, scalar
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.choice import choose
+
+
+class ImpulseResult(NamedTuple):
+    """What an impact does, of one state or of a batch."""
+
+    v: Array  # (nv,) or (B, nv), after it
+    contacts: ContactRecord  # their `forces` are impulses, in newton seconds
+    residual: Array  # m/s
+    status: Any  # `sarrus.Status`
+
+
+def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None) -> ImpulseResult:
+    """Velocities after an impact with everything that touches at q, within 2 mm, or is at a joint's limit.
+
+    Loops stay closed, friction and `contacts.restitution` act, forces do not: an impact takes no time.
+
+    q, v  (n,) or (B, n)
+    """
+    settings = contact_settings(model, contacts or ContactOptions())
+    if settings is None:
+        raise UnsupportedError("impulse: nothing can touch. The model needs geometries (`ModelBuilder.add_geometry`)")
+    q, v = check_configuration(model, q), as_state_array("v", v, model.nv)
+    found: Any = _kernel(model, settings)(q, v)
+    names = [settings.contacts.pair_of(number).names for number in range(settings.contacts.count)]
+    return ImpulseResult(found.v, ContactRecord.of(found.contacts, names), found.residual, found.status)
+
+
+@per_model
+def _kernels(model: Model) -> dict[str, Kernel]:
+    return {}
+
+
+def _kernel(model: Model, settings: ContactSettings) -> Kernel:
+    known = _kernels(model)
+    if repr(settings) not in known:
+        algorithm = kernel_algorithm(impact, {"q": None, "v": None}, ("settings",))
+        known[repr(settings)] = compile(model, algorithm, settings=settings)
+    return known[repr(settings)]
+
+
+class ImpactOutputs(NamedTuple):
+    """See `ImpulseResult`."""
+
+    v: Array
+    contacts: Array  # (11 s,)
+    residual: Array
+    status: Array
+
+
+def impact(model: Model, settings: ContactSettings, q: Array, v: Array) -> ImpactOutputs:
+    """The text of `impulse`. Gaps and times do not count: what touches does not approach any more."""
+    contacts = settings.contacts
+    free = free_motion(mechanism(model, q, v, np.zeros(model.nv)), np.zeros(model.nv))
+    poses = world_poses(tree_of(model), free.at.joints)
+    found = contacts.candidates(poses)
+    numbers, count, _ = nearest([c.gap for c in found], NEAR, contacts.slots)
+    touching = []
+    for slot, number in enumerate(numbers):
+        contact = contact_in_slot(found, model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
+        touching.append(contact._replace(gap=0.0))
+    limits = limits_of(model) if settings.limits else []
+    held = [limit._replace(gap=0.0) for limit in limits_in_slots(limits, q, v, 0.0, settings.limit_slots)]
+    problem = ContactProblemAtState(model, settings, free, poses, v, v, 1.0)
+    motion = problem.solved(touching, held, np.zeros(3 * len(touching)))
+    return ImpactOutputs(motion.v, slot_numbers(motion.contacts, 1.0), scalar(motion.residual), scalar(motion.status))

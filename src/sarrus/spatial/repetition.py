@@ -1,0 +1,54 @@
+"""One piece of text for many sets of values, for floats and symbols alike.
+
+A `for` loop in an algorithm is written out by tracing: columns of right-hand sides or links of a chain become as much
+code as there are of them. `repeat` and `sweep` are such loops on floats. Symbols record their text once, on
+placeholders, and native code repeats it: each time, values come from where those of this set are (a table says where),
+and results go to places of their own. So there is one copy of the code, compiled in the time of one repetition; what it
+costs is a copy of each value on its way in and out. Text that is short against that is written out a few times.
+
+What is the same in every set (a structural zero, say) is folded; what differs is not, even if it is zero in one of
+them, and neither is what a state begins with, if it changes. So there may be more operations than in a loop written
+out, and they are counted as often as they are done; the numbers are the same but for what fusing multiply-adds across
+repetitions would round. Text that is itself inside of a loop (`iterate`, or another repetition) is written out; there
+can be no `iterate` inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sarrus.spatial.arrays import Array, vector
+from sarrus.spatial.choice import AbstractScalar
+from sarrus.spatial.parameter import Parameter
+
+Sweep = Callable[[Array, Array], tuple[Array, Array]]
+
+
+def repeat(text: Callable[[Array], Array], sets: Array) -> Array:
+    """text(values), a vector, of every row of `sets`: the rows of the result. The text must be pure."""
+    return sweep(lambda state, values: (state, text(values)), np.zeros(0), sets)[1]
+
+
+def sweep(text: Sweep, state: Array, sets: Array) -> tuple[Array, Array]:
+    """Apply `state, result = text(state, values)` to the rows of `sets`, one after the other: a recursion.
+
+    Returns the last state and all results, one row each. State and results are vectors and keep their lengths. The text
+    must be pure: to record it, it is called on symbols, perhaps several times.
+    """
+    for x in (*state, *np.asarray(sets).flat):
+        if isinstance(x, AbstractScalar) and not isinstance(x, Parameter):
+            return x.sweep(text, state, sets)
+    return written_out(text, state, sets)
+
+
+def written_out(text: Sweep, state: Array, sets: Array) -> tuple[Array, Array]:
+    """`sweep`, one repetition after the other."""
+    results = []
+    for values in sets:
+        state, result = text(state, values)
+        results.append(result)
+    if not results:
+        raise ValueError("a repetition of nothing: there is no set of values")
+    return state, vector(*(x for row in results for x in row)).reshape(len(results), -1)

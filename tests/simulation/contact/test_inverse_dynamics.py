@@ -1,0 +1,78 @@
+"""Torques and contact forces of a motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus.errors import UnsupportedError
+from sarrus.model.geometries import Plane
+from sarrus.model.visuals import Box, Sphere
+
+
+def crate(mu: float = 0.5) -> sarrus.Model:
+    builder = sarrus.ModelBuilder("crate")
+    builder.add_body("crate", joint="free", mass=4.0, inertia=0.03 * np.eye(3))
+    builder.add_geometry("crate", Box((0.2, 0.2, 0.2)), name="crate", friction=0.0)
+    builder.add_geometry("world", Plane(), name="ground", friction=mu)
+    return builder.build()
+
+
+REST = [0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0]
+
+
+def test_a_crate_at_rest_is_borne():
+    found = sarrus.inverse_dynamics(crate(), REST, np.zeros(6), np.zeros(6))
+    np.testing.assert_allclose(found.contacts.total_force, [0, 0, 4.0 * 9.81], rtol=1e-6, atol=1e-5)
+    assert found.status == sarrus.Status.OK
+    np.testing.assert_allclose(found.tau, 0.0, atol=1e-4)
+
+
+def test_friction_can_push_it_so_far_and_no_further():
+    pushed = sarrus.inverse_dynamics(crate(0.5), REST, np.zeros(6), [4.0, 0, 0, 0, 0, 0])
+    assert pushed.status == sarrus.Status.OK
+    np.testing.assert_allclose(pushed.contacts.total_force, [16.0, 0, 4.0 * 9.81], atol=1e-3)
+    contacts = pushed.contacts
+    assert (contacts.friction_forces <= 0.5 * contacts.normal_forces + 1e-4).all()
+    for too_much in ([6.0, 0, 0, 0, 0, 0], [0, 0, -20.0, 0, 0, 0]):
+        assert sarrus.inverse_dynamics(crate(0.5), REST, np.zeros(6), too_much).status == sarrus.Status.INFEASIBLE
+
+
+def walker() -> sarrus.Model:
+    """A trunk on two legs of two joints, feet as balls."""
+    builder = sarrus.ModelBuilder("walker")
+    builder.add_body("trunk", joint="free", mass=5.0, inertia=0.1 * np.eye(3))
+    for side, y in (("left", 0.1), ("right", -0.1), ("back", 0.0)):
+        x = -0.2 if side == "back" else 0.1
+        builder.add_body(
+            f"{side}_thigh", "trunk", joint="revolute", axis=(0, 1, 0), position=(x, y, 0), mass=1.0, com=(0, 0, -0.1),
+            inertia=0.01 * np.eye(3),
+        )  # fmt: skip
+        builder.add_body(
+            f"{side}_shin", f"{side}_thigh", joint="revolute", axis=(0, 1, 0), position=(0, 0, -0.2), mass=0.5,
+            com=(0, 0, -0.1), inertia=0.005 * np.eye(3),
+        )  # fmt: skip
+        builder.add_geometry(f"{side}_shin", Sphere(0.02), name=side, position=(0, 0, -0.2))
+    builder.add_geometry("world", Plane(), name="ground")
+    return builder.build()
+
+
+def test_momentum_balances_and_motors_do_the_rest():
+    model = walker()
+    q = np.zeros(model.nq)
+    q[:7] = [0, 0, 0.42, 0, 0, 0, 1]
+    rng = np.random.default_rng(0)
+    a = 0.3 * rng.normal(size=(6, model.nv))
+    found = sarrus.inverse_dynamics(model, np.tile(q, (6, 1)), np.zeros((6, model.nv)), a)
+    assert (found.status == 0).all()
+    for k in range(6):
+        np.testing.assert_allclose(found.tau[k, :6], 0.0, atol=1e-3)
+        force = found.contacts.total_force[k]
+        momentum = sarrus.centroidal_momentum_matrix(model, q)[:3] @ a[k]
+        np.testing.assert_allclose(force, momentum + np.array([0, 0, model.mass * 9.81]), atol=1e-2)
+
+
+def test_what_it_cannot_do_is_said():
+    with pytest.raises(UnsupportedError, match="rnea"):
+        sarrus.inverse_dynamics(sarrus.zoo.chain(2), [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])

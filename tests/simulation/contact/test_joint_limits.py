@@ -1,0 +1,62 @@
+"""Joint limits as rows that push: what hits one stops, what is pressed against one rests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sarrus
+from sarrus.model.geometries import Plane
+from sarrus.model.visuals import Sphere
+
+G, MASS, LENGTH, LIMIT = 9.81, 1.3, 0.4, 0.5
+
+
+def pendulum(gravity: float = G) -> sarrus.Model:
+    """A point on a rod, level at zero, falling with positive angles, far above the ground."""
+    builder = sarrus.ModelBuilder("pendulum", gravity=(0.0, 0.0, -gravity))
+    builder.add_body(
+        "rod", joint="revolute", axis=(0, 1, 0), mass=MASS, com=(LENGTH, 0, 0), inertia=1e-9 * np.eye(3),
+        lower=-LIMIT, upper=LIMIT,
+    )  # fmt: skip
+    builder.add_geometry("rod", Sphere(0.02), position=(LENGTH, 0, 0))
+    builder.add_geometry("world", Plane(), name="ground", position=(0, 0, -3))
+    return builder.build()
+
+
+@pytest.mark.parametrize("dt", [1e-4, 1e-3, 5e-3])
+def test_a_pendulum_that_hits_its_limit_stops_there_and_loses_its_energy(dt):
+    found = sarrus.Simulation(pendulum(), dt).run([0.0], duration=1.5)
+    falling = found.q[:, 0] < LIMIT
+    fastest = np.sqrt(2.0 * G * np.sin(LIMIT) / LENGTH)
+    assert found.v[falling].max() == pytest.approx(fastest, rel=0.02 + 10 * dt)
+    assert found.q.max() < LIMIT + 1e-3
+    at_rest = found.time > 1.2
+    assert np.abs(found.v[at_rest]).max() < 1e-9
+    assert np.abs(found.q[at_rest] - LIMIT).max() < 1e-3
+    assert not found.status.any()
+    # A point holds to the weight alone: the momentum that the limit takes is nobody's.
+    assert (np.diff(found.energy.total) < 1e-3 * MASS * G).all()
+
+
+def test_it_leaves_the_limit_when_it_is_pulled_away():
+    model, dt = pendulum(gravity=0.0), 1e-3
+    found = sarrus.Simulation(model, dt).run([LIMIT], tau=[-0.1], duration=0.2)
+    expected = LIMIT - 0.5 * 0.1 / (MASS * LENGTH**2) * found.time * (found.time + dt)
+    np.testing.assert_allclose(found.q[:, 0], expected, atol=1e-8)
+
+
+def test_more_joints_than_there_are_slots_for_rest_at_their_limits_or_it_is_told():
+    builder = sarrus.ModelBuilder("comb")
+    for k in range(8):
+        builder.add_body(
+            f"rod_{k}", joint="revolute", axis=(0, 1, 0), position=(0, 0.2 * k, 0), mass=MASS, com=(LENGTH, 0, 0),
+            inertia=1e-3 * np.eye(3), lower=-LIMIT, upper=LIMIT,
+        )  # fmt: skip
+        builder.add_geometry(f"rod_{k}", Sphere(0.02), position=(LENGTH, 0, 0))
+    builder.add_geometry("world", Plane(), name="ground", position=(0, 0, -3))
+    found = sarrus.Simulation(builder.build(), 1e-3).run(np.linspace(0.0, 0.2, 8), duration=1.0)
+    told = found.status == sarrus.Status.CONTACTS_LEFT_OUT
+    further = np.maximum(np.diff(np.maximum(np.abs(found.q) - LIMIT - 5e-4, 0.0), axis=0), 0.0).max(axis=1)
+    assert told[:-1][further > 2e-4].all()
+    assert np.abs(found.q).max() < LIMIT + 0.05
