@@ -65,10 +65,10 @@ def _moved(here: Poses, there: Poses, body: int, point: Array) -> Array:
 
 
 class ContactLayer:
-    """Contacts as nodes of a scene, drawn anew for every moment. A robot's weight is an arrow about a body long."""
+    """Contacts as nodes of a scene, drawn anew for every moment; a robot's weight is an arrow three bodies long."""
 
     def __init__(self, scene: Any, size: float, weight: float) -> None:
-        self.scene, self.size, self.unit = scene, size, 1.5 * size / max(weight, 1e-9)
+        self.scene, self.size, self.unit = scene, size, 3.0 * size / max(weight, 1e-9)
         self._nodes: list[Any] = []
 
     def draw(self, found: Touching | None, *, forces: bool = True, cones: bool = False, scale: float = 1.0) -> None:
@@ -81,7 +81,7 @@ class ContactLayer:
         colors = np.where(found.slips[:, None], SLIPS, STICKS).astype(np.uint8)
         arrows = scale * self.unit * found.forces
         lengths = np.linalg.norm(arrows, axis=1)
-        arrows *= np.minimum(1.0, 3.0 * self.size / np.maximum(lengths, 1e-12))[:, None]  # impacts are off the scale
+        arrows *= np.minimum(1.0, 6.0 * self.size / np.maximum(lengths, 1e-12))[:, None]  # impacts are off the scale
         seen = lengths > 0.02 * self.size
         self._add_points(found.points, colors)
         if forces and seen.any():
@@ -100,7 +100,7 @@ class ContactLayer:
         self._nodes.append(node)
 
     def _add_arrows(self, starts: Array, arrows: Array, colors: Array) -> None:
-        ends, thick = np.stack([starts, starts + arrows], axis=1).astype(np.float32), 0.02 * self.size
+        ends, thick = np.stack([starts, starts + arrows], axis=1).astype(np.float32), 0.03 * self.size
         node = self.scene.add_arrows(
             "/touching/forces", ends, colors, shaft_radius=thick, head_radius=2.5 * thick, head_length=5.0 * thick
         )
