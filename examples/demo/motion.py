@@ -1,4 +1,4 @@
-"""The demo's robot and what it does: a humanoid with loops in its legs, on its feet, that squats, sways and turns."""
+"""The demo's robot and what it does: a humanoid with loops in its legs lands on the ground, squats and walks."""
 
 from __future__ import annotations
 
@@ -7,77 +7,49 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import sarrus
+from examples import biped_on_the_ground as walk
 
-DT, SECONDS = 1e-3, 10.0
-LEGS, ARMS = (900.0, 45.0), (80.0, 3.0)  # PD gains of motors: Nm/rad, Nms/rad
-STABILIZATION = 0.02  # seconds, Baumgarte's
-_KEYS = 101  # configurations of the motion that are solved for; linear between them
+DT, SECONDS = walk.DT, walk.SECONDS
+SQUAT = (0.8, 2.6)  # seconds: both soles are where they stood at first
 
 
 class Robots(NamedTuple):
     """The same robot three times."""
 
-    rows: sarrus.Model  # loops as constraint rows
-    embedded: sarrus.Model  # loops embedded: only the feet are rows
-    motors: np.ndarray  # (nv,) 1 where a motor is
+    ground: sarrus.Model  # on the ground, held by nothing; loops as constraint rows
+    rows: sarrus.Model  # soles welded; loops as constraint rows
+    embedded: sarrus.Model  # soles welded, loops embedded: only the feet are rows
 
 
 def robots() -> Robots:
-    rows = sarrus.zoo.biped(contacts=True)
-    motors = [float(np.isfinite(b.joint.effort_limit).any()) for b in rows.bodies for _ in range(b.joint.type.nv)]
-    return Robots(rows, sarrus.embed(rows), np.array(motors))
+    welded = sarrus.zoo.biped(contacts=True)
+    return Robots(sarrus.zoo.biped().with_ground(friction=walk.FRICTION), welded, sarrus.embed(welded))
 
 
-def targets(robot: sarrus.Model) -> np.ndarray:
-    """(T, nq): the torso and the arms are put where they should be; legs follow, loops closed, soles on the ground."""
-    t = np.linspace(0.0, SECONDS, _KEYS)
-    ease = np.minimum(1.0, t) ** 2 * (3.0 - 2.0 * np.minimum(1.0, t))
-    q, held = np.tile(sarrus.neutral(robot), (_KEYS, 1)), np.zeros((_KEYS, robot.nv))
-    q[:, 1] = 0.04 * ease * np.sin(2.0 * np.pi * t / 5.0)
-    q[:, 2] = -0.07 * ease * (1.0 - np.cos(2.0 * np.pi * t / 2.5))
-    q[:, 5] = np.sin(0.1 * ease * np.sin(2.0 * np.pi * t / 5.0))
-    q[:, 6] = np.sqrt(1.0 - q[:, 5] ** 2)
-    held[:, robot.layout.v_of("torso_joint")] = 1.0
-    for side, sign in (("left", 1.0), ("right", -1.0)):
-        q[:, robot.layout.q_of(f"{side}_shoulder_joint").start] = 0.5 * sign * ease * np.sin(2.0 * np.pi * t / 2.5)
-    found = sarrus.project(robot, q, held=held)
-    assert found.error.max() < 1e-9, "the motion leaves what the legs can reach"
-    steps = DT * np.arange(round(SECONDS / DT))
-    return np.stack([np.interp(steps, t, x) for x in found.q.T], axis=1)
+def simulation(robots: Robots) -> tuple[sarrus.Simulation, np.ndarray]:
+    """Of the robot on the ground, loops embedded; and where it starts, in the air."""
+    return walk.on_the_ground(robots.ground)
 
 
-def simulation(robots: Robots, wanted: np.ndarray, duration: float, **more: Any) -> sarrus.Trajectory:
-    """The motion under PD control, loops embedded, contacts by lcaba."""
-    of_arms = np.zeros(robots.rows.nv)
+def squatting(trajectory: sarrus.Trajectory) -> sarrus.Trajectory:
+    """The part in which the robot with welded soles could do the same."""
+    begin, end = (round(t / DT) for t in SQUAT)
+    return trajectory[begin:end]
+
+
+def loads(trajectory: sarrus.Trajectory) -> dict[str, np.ndarray]:
+    """(T,) the normal force on each sole."""
+    contacts = trajectory.contacts
+    assert contacts is not None
+    found = {}
     for side in ("left", "right"):
-        for part in ("shoulder", "upper_arm", "forearm"):
-            of_arms[robots.rows.layout.v_of(f"{side}_{part}_joint")] = 1.0
-    kp, kd = (robots.motors * (legs + of_arms * (arms - legs)) for legs, arms in zip(LEGS, ARMS, strict=True))
-    control = sarrus.pd(kp, kd, wanted)
-    return sarrus.simulate(
-        robots.embedded, wanted[0], controller=control, duration=duration, dt=DT, method="lcaba",
-        stabilization=STABILIZATION, project_every=None, **more,
-    )  # fmt: skip
+        of_side = np.array([a.startswith(side) for a, _ in contacts.names] + [False])  # the last: of an empty slot
+        found[side] = np.sum(contacts.normal_forces * of_side[contacts.numbers], axis=-1)
+    return found
 
 
-def energy_balance(trajectory: sarrus.Trajectory) -> tuple[float, float, np.ndarray]:
-    """Largest |energy - what the motors gave| in joules and relative to what they turned over; and it over time."""
-    assert trajectory.tau is not None
-    v = 0.5 * (trajectory.v[:-1] + trajectory.v[1:])
-    power = np.einsum("ti,ti->t", trajectory.tau[:-1], v)
-    given = np.append(0.0, np.cumsum(DT * power))[::10]
-    energy = trajectory[::10].energy.total
-    missing = energy - energy[0] - given
-    turned_over = float(np.abs(DT * power).sum())
-    return float(np.abs(missing).max()), float(np.abs(missing).max()) / turned_over, missing
-
-
-def of_rows(robots: Robots, trajectory: sarrus.Trajectory, kernel: sarrus.Kernel, every: int) -> sarrus.Trajectory:
-    """What is saved: fewer states, of the robot as the zoo has it, with the forces in its loops, too."""
+def saved(robots: Robots, trajectory: sarrus.Trajectory, every: int) -> sarrus.Trajectory:
+    """Fewer states, of the robot as the zoo has it."""
     part = trajectory[::every]
-    assert part.tau is not None
-    result = kernel(part.q, part.v, part.tau)
-    return sarrus.Trajectory(
-        robots.rows, part.time, part.q, part.v, tau=part.tau, qdd=part.qdd, forces=result.forces, status=part.status,
-        settings=trajectory.settings,
-    )  # fmt: skip
+    kept: dict[str, Any] = {n: x for n, x in part.arrays.items() if n not in ("forces", "residual")}
+    return sarrus.Trajectory(robots.ground, part.time, settings=part.settings, **kept)

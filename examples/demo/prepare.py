@@ -5,8 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-import numpy as np
-
 import sarrus
 from examples.demo import methods, motion
 
@@ -22,8 +20,8 @@ def prepare() -> None:
 def _compile(name: str) -> None:
     robots = motion.robots()
     if name == "step":
-        steps = round(motion.SECONDS / motion.DT)
-        motion.simulation(robots, np.tile(sarrus.neutral(robots.rows), (steps, 1)), 0.0)
+        simulation, start = motion.simulation(robots)
+        simulation.run(start, duration=0.0)
         return
     embedded, method = next((e, m) for n, e, m in methods.METHODS if n == name)
     sarrus.compile(methods.model(robots, embedded), method)

@@ -17,6 +17,7 @@ from sarrus.errors import ImportFileError, SarrusError, StateError, UnsupportedE
 from sarrus.importers import load, load_urdf
 from sarrus.importers.load import example_robot
 from sarrus.model.actuators import actuated_joints
+from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.planning.embedding import embed
 from sarrus.registry.features import Feature
@@ -41,6 +42,9 @@ FloatingBase = Annotated[
 ]
 AllowOutside = Annotated[
     bool, typer.Option("--allow-outside", help="Read files that an MJCF includes also outside its folder.")
+]
+Ground = Annotated[
+    bool, typer.Option("--ground", help="Put a floor under the robot, at z = 0, unless something of its world touches.")
 ]
 Configuration = Annotated[
     str | None,
@@ -75,6 +79,12 @@ def robot_from(
     if kind == "example":
         return load(example_robot(rest), floating_base=floating_base)
     return load(text, floating_base=floating_base, allow_outside=allow_outside)
+
+
+def with_floor(model: Model, wanted: bool) -> Model:
+    """The model on a floor, if it is wanted and no shape of the world is there."""
+    has_one = any(geometry.body == WORLD for geometry in model.geometries)
+    return model.with_ground() if wanted and not has_one else model
 
 
 def robot_for(text: str, floating_base: bool | None, method: str, allow_outside: bool = False) -> Model:

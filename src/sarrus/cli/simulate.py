@@ -23,7 +23,6 @@ from sarrus.cli.simulation_report import report, show
 from sarrus.cli.simulation_start import initial_state, integrator_for, outside_limits
 from sarrus.cli.view import show_until_closed
 from sarrus.errors import MissingDependencyError, StateError
-from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.simulation.time_loop import row_bytes
 from sarrus.simulation.trajectory import Trajectory
@@ -79,9 +78,7 @@ def simulate(
     self_collision: Annotated[
         bool, typer.Option("--self-collision", help="Let bodies of one robot touch each other, too.")
     ] = False,
-    ground: Annotated[
-        bool, typer.Option("--ground", help="Put a floor under the robot, at z = 0, if the file has none.")
-    ] = False,
+    ground: arguments.Ground = False,
     embed: Annotated[
         bool, typer.Option("--embed", help="Embed loops and couplings: they hold by construction and cost no rows.")
     ] = False,
@@ -150,8 +147,7 @@ def simulate(
         with bar:
             task = bar.add_task("loading", total=None)
             loaded = arguments.robot_from(robot, floating_base, extended, allow_outside)
-            if ground and not any(g.body == WORLD for g in loaded.geometries):
-                loaded = loaded.with_ground()
+            loaded = arguments.with_floor(loaded, ground)
             key = None if keyframe is None else loaded.keyframes[keyframe]
             wanted = q or ("home" if batch is None else "random")
             start = initial_state(loaded, wanted if key is None else (key, keyframe or ""), batch, seed)
@@ -191,7 +187,7 @@ def simulate(
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted before the first step: there is nothing to keep")
         raise typer.Exit(INTERRUPTED) from None
-    _deliver(console, kept, summary, robot, save, plot, as_json)
+    _deliver(console, kept, summary, robot + ground * " --ground", save, plot, as_json)
     if view and not summary["interrupted"]:
         show_until_closed(console, Viewer(kept.model, trajectory=kept))
     if summary["interrupted"]:

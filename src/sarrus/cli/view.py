@@ -21,6 +21,7 @@ def view(
         typer.Option("--trajectory", "-t", help="Play this: a file saved by `sarrus simulate` or `Trajectory.save`."),
     ] = None,
     q: arguments.Configuration = None,
+    ground: arguments.Ground = False,
     extended: arguments.Extended = None,
     floating_base: arguments.FloatingBase = None,
     allow_outside: arguments.AllowOutside = False,
@@ -33,7 +34,9 @@ def view(
     For example:
 
         [bold]sarrus view cassie.xml[/bold]
-        [bold]sarrus view zoo:biped:True --trajectory demo_output/biped.npz[/bold]
+        [bold]sarrus view zoo:biped --ground --trajectory demo_output/biped.npz[/bold]
+
+    Of a robot on the ground, contacts and their forces are drawn while it is played; what slips is orange.
 
     Where a file brings no shapes, or their meshes are not there, capsules are drawn from the kinematics. Ctrl-C ends
     it.
@@ -41,7 +44,8 @@ def view(
     """
     console = Console()
     with spinner("loading and compiling"):
-        model = arguments.robot_from(robot, floating_base, extended, allow_outside)
+        loaded = arguments.robot_from(robot, floating_base, extended, allow_outside)
+        model = arguments.with_floor(loaded, ground)
         wanted = None if q is None else arguments.configuration(model, q)
         viewer = Viewer(model, wanted, trajectory, port=port, host=host)
     for line in viewer.notes:

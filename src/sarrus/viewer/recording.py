@@ -10,6 +10,7 @@ import numpy as np
 
 from sarrus.errors import StateError
 from sarrus.model.model import Model
+from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.spatial.arrays import Array
 
@@ -26,6 +27,7 @@ class Recording(NamedTuple):
     q: Array
     forces: Array | None
     note: str = ""  # what a viewer should know
+    contacts: ContactRecord | None = None  # (B, T, slots)
 
     @property
     def duration(self) -> float:
@@ -54,7 +56,10 @@ def recording_of(model: Model, trajectory: Any) -> Recording:
     time = time[0] if time.ndim == 2 else time
     if time.shape != (steps,) or not np.isfinite(time).all() or np.any(np.diff(time) < 0.0):
         raise StateError(f"trajectory: time must be {steps} numbers that do not decrease, got shape {time.shape}")
-    return Recording(time, q, _forces(model, forces, q.shape[:2]), note)
+    contacts = trajectory.contacts if isinstance(trajectory, Trajectory) else None
+    if contacts is not None and contacts.numbers.ndim == 2:  # of one robot
+        contacts = contacts[None]
+    return Recording(time, q, _forces(model, forces, q.shape[:2]), note, contacts)
 
 
 def _read(model: Model, path: Path) -> tuple[Any, str]:

@@ -56,6 +56,11 @@ class Scene:
         """Radius of a ball around the robot."""
         return max(0.5 * float(np.linalg.norm(self.high - self.low)), 0.01)
 
+    @property
+    def weight(self) -> float:
+        """Of the robot, in newtons."""
+        return float(self.model.mass) * float(np.linalg.norm(self.model.gravity))
+
     def _bounds(self, poses: Poses, shown: list[Visual]) -> tuple[Array, Array]:
         points = [np.zeros((1, 3)) if not shown else poses.p]
         for visual in shown:
@@ -87,7 +92,8 @@ class Scene:
         self._add_layer("visuals", hills(self.model), kind="hills")
         self._add_layer("collision", collision_shapes, visible=False)
         # All bodies are bare if nothing is drawn on any; else those whose shapes are all missing. They are shown by
-        # their collision shapes, if they have some, else by their skeleton.
+        # their collision shapes, if they have some, else by their skeleton; and by both where nobody drew anything,
+        # because what touches may be no more than a foot.
         on = {v.body for v in drawn} - {WORLD}
         bare = {v.body for v in shapes} - on - {WORLD} if on else set(range(self.model.nb))
         stand_ins = [
@@ -96,7 +102,8 @@ class Scene:
             if v.body in bare and not isinstance(v.shape, Mesh)
         ]
         bones, covered = skeleton(self.model), {v.body for v in stand_ins}
-        stand_ins += [v for v in bones if v.body in bare - covered]
+        bony = bare - covered if on or covered == bare else bare
+        stand_ins += [v for v in bones if v.body in bony]
         self._add_layer("visuals", stand_ins, kind="stand-in")
         self._add_layer("skeleton", bones, visible=False)
         self.hinges_shown = not any(isinstance(v.shape, Mesh) for v in drawn)
@@ -176,8 +183,7 @@ class Scene:
             self._arrows = None
         if vectors is None or not len(vectors):
             return
-        weight = float(self.model.mass) * float(np.linalg.norm(self.model.gravity))
-        largest = max(float(np.linalg.norm(vectors, axis=1).max()), 1e-3 * weight, 1e-6)  # rounding is no force
+        largest = max(float(np.linalg.norm(vectors, axis=1).max()), 1e-3 * self.weight, 1e-6)  # rounding is no force
         unit = 1.5 * self.size * scale / largest
         lengths = unit * np.linalg.norm(vectors, axis=1)
         kept = lengths > 0.02 * self.size

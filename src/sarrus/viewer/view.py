@@ -17,6 +17,7 @@ from sarrus.model.constraints import Constraint
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, starting_configuration
 from sarrus.spatial.arrays import Array
+from sarrus.viewer.contacts import ContactHistory, ContactLayer
 from sarrus.viewer.mechanism import CLOSED, Mechanism
 from sarrus.viewer.panels import JointSliders, Playback, facts
 from sarrus.viewer.recording import Recording, recording_of
@@ -73,6 +74,10 @@ class Viewer:
             self.server = viser.ViserServer(host=host, port=port, verbose=False)
         self.scene = Scene(self.server.scene, self.mechanism, self.q)
         self._look_at_robot()
+        self.touching = ContactLayer(self.server.scene, self.scene.size, self.scene.weight)
+        self.contacts: ContactHistory | None = None
+        if recording is not None and recording.contacts is not None:
+            self.contacts = ContactHistory(model, recording.contacts, recording.time)
         self._add_controls(recording)
         self.show(self.q)
         self._thread = threading.Thread(target=self._play, name="sarrus viewer", daemon=True)
@@ -106,7 +111,18 @@ class Viewer:
             self.scene.show_errors(poses, errors, self.show_errors.value)
             vectors = self._force_vectors()
             self.scene.show_forces(poses, vectors, float(self.force_scale.value))
+            self._draw_contacts()
             self._say_state(errors, vectors)
+
+    def _draw_contacts(self) -> None:
+        """Those of the step that is played, if it is what is shown."""
+        found = None
+        if self.contacts is not None and self.playback is not None and self.show_contacts.value:
+            q = self.playback.recording.q
+            rollout, step = self.playback.chosen
+            if np.array_equal(q[rollout, step], self.q):  # not moved by a slider
+                found = self.contacts.at(rollout, step, lambda k: self.mechanism.poses(q[rollout, k]))
+        self.touching.draw(found, cones=self.show_cones.value, scale=float(self.force_scale.value))
 
     def redraw(self) -> None:
         """The same again, after a control has changed."""
@@ -168,7 +184,11 @@ class Viewer:
         self.show_errors = gui.add_checkbox("open loops", True, visible=held)
         self.show_forces = gui.add_checkbox("constraint forces", False, visible=held)
         self.force_scale = gui.add_slider("force scale", 0.1, 5.0, 0.1, 1.0, visible=held)
-        for control in (self.show_errors, self.show_forces, self.force_scale):
+        touches = self.contacts is not None
+        self.force_scale.visible = held or touches
+        self.show_contacts = gui.add_checkbox("contacts", True, visible=touches)
+        self.show_cones = gui.add_checkbox("friction cones", False, visible=touches)
+        for control in (self.show_errors, self.show_forces, self.force_scale, self.show_contacts, self.show_cones):
             control.on_update(lambda _: self.redraw())
 
     def _joint_moved(self, k: int, value: float) -> None:

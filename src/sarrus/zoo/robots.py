@@ -24,7 +24,7 @@ from sarrus.zoo.sketch import Parts, Sketch, X, Y, Z, unit, universal
 _BEND = 0.35  # radians by which thigh and shank lean where q is neutral
 _HIP, _THIGH, _SHANK = 0.82, 0.4, 0.4  # height, lengths
 _RADIUS = 0.035  # of limbs
-_SOLE, _BALL = 0.02, 0.02  # thickness of soles, radius of the balls on which a quadruped stands
+_SOLE, _BALL = 0.05, 0.02  # thickness of soles, radius of the balls on which a quadruped stands
 _LEGS = {"front_left": (1.0, 1.0), "front_right": (1.0, -1.0), "hind_left": (-1.0, 1.0), "hind_right": (-1.0, -1.0)}
 
 
@@ -79,8 +79,9 @@ def _leg(sketch: Sketch, side: str, y: Array) -> None:
         sketch.rod(name, crank, pin, heel, "universal", **universal(unit(heel - pin), Y), independent=False)
         sketch.close(f"{side}_{rod}_heel", name, f"{side}_foot", heel, "connect")
     sketch.frame(f"{side}_sole", f"{side}_foot", y)
-    sole = y - ankle + 0.5 * _SOLE * Z
-    sketch.builder.add_geometry(f"{side}_foot", Box((foot[0], foot[1], _SOLE)), name=f"{side}_sole_box", position=sole)
+    sole = {"shape": Box((foot[0], foot[1], _SOLE)), "position": y - ankle + 0.5 * _SOLE * Z}
+    sketch.builder.add_visual(f"{side}_foot", **sole)
+    sketch.builder.add_geometry(f"{side}_foot", name=f"{side}_sole_box", **sole)
 
 
 def _arm(sketch: Sketch, side: str, sign: float) -> None:
