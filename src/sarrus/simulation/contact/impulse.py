@@ -82,7 +82,9 @@ def impact(model: Model, settings: ContactSettings, q: Array, v: Array) -> Impac
     numbers, count, _ = nearest([c.gap for c in found], NEAR, contacts.slots)
     touching = []
     for slot, number in enumerate(numbers):
-        contact = contact_in_slot(found, model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
+        contact = contact_in_slot(
+            found, [0.0] * len(found), model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0)
+        )
         touching.append(contact._replace(gap=0.0))
     limits = limits_of(model) if settings.limits else []
     held = [limit._replace(gap=0.0) for limit in limits_in_slots(limits, q, v, 0.0, settings.limit_slots)]

@@ -121,7 +121,7 @@ def required_forces(
     found = contacts.candidates(poses)
     numbers, count, _ = nearest([c.gap for c in found], NEAR, contacts.slots)
     touching = [
-        contact_in_slot(found, model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
+        contact_in_slot(found, [0.0] * len(found), model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
         for slot, number in enumerate(numbers)
     ]
     J, _ = contact_jacobian(at, poses, [c.at for c in touching])
