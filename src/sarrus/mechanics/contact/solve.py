@@ -61,21 +61,21 @@ def solve(
         return (x, c, vector(todo)), todo
 
     def newton(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
-        x, c, (_, plain, eps, count) = state
+        x, c, (_, count, *rest) = state
         r: Scalar = _ROUNDS[0]
         for k, following in enumerate(_ROUNDS[1:], 1):
             r = choose(k * max_newton - 0.5, count, following, r)
-        x, c, plain, eps = newton_step(p, Iterate(x, c, plain, eps), r)
+        x, c, *rest = newton_step(p, Iterate(x, c, *rest), r)
         todo = choose(_MARGIN * accepted, residual(p, x, c, _STRICT), 1.0, 0.0)
-        return (x, c, vector(todo, plain, eps, count + 1.0)), todo
+        return (x, c, vector(todo, count + 1.0, *rest)), todo
 
     with stage("sweeps"):
         (x, c, (todo,)), _ = iterate(swept, (x, c, vector(todo)), sweeps, todo)
     with stage("newton"):
-        begin = (x, c, vector(todo, 0.0, FIRST_EPS, 0.0))
-        (x, c, (todo, *_)), count = iterate(newton, begin, len(_ROUNDS) * max_newton, todo)
+        begin = (x, c, vector(todo, 0.0, FIRST_EPS, 0.0, 0.0))
+        (x, _, (todo, *_)), count = iterate(newton, begin, len(_ROUNDS) * max_newton, todo)
     with stage("fallback"):
-        x = alternate(p, x, c, _MARGIN * accepted, todo)
+        x = alternate(p, x, _MARGIN * accepted, todo)
     with stage("result"):
         return _solution(problem, p, x, count, accepted)
 
