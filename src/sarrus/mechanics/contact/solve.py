@@ -26,6 +26,8 @@ from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
 _ROUNDS = (3.0, 30.0, 1.0, 0.1)  # r of the natural map: where one cycles, another may not
+_MAX_NEWTON = 12  # steps of each round
+MOST_NEWTON = len(_ROUNDS) * _MAX_NEWTON  # after these, the fallback
 _RELATIVE = 1e-10  # of the largest velocity: what rounding leaves
 _STRICT = 10.0  # about Newton's iterates outside the cones: they will be projected onto them
 _MARGIN = 0.5  # of what is accepted at last, for what that projection and rounding do
@@ -35,7 +37,7 @@ def solve(
     problem: ContactProblem,
     start: Array | None = None,
     tolerance: float = 1e-6,
-    max_newton: int = 12,
+    max_newton: int = _MAX_NEWTON,
     sweeps: int = 2,
     convex: bool = False,
 ) -> ContactSolution:
