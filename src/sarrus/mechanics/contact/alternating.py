@@ -28,17 +28,16 @@ _SMALL = 1e-14
 _PROXIMAL = 1e-6  # beside rho: G may be singular
 
 
-def alternate(p: Scaled, x: Array, c: Array, accepted: Scalar, entry: Scalar) -> Array:
-    """Impulses whose residual is accepted, or the best of all steps; x where the entry is not greater than 0."""
-    m = len(x)
+def alternate(p: Scaled, found: Array, accepted: Scalar, entry: Scalar) -> Array:
+    """Impulses whose residual is accepted, or the best of all steps; where the entry is not greater than 0, those found
+    before.
+
+    It begins with none: from where another method got stuck, it takes longer.
+    """
+    m = len(found)
 
     def step(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
-        y, c, z, best, (rho, count, since, least) = state
-        first = choose(count, 0.5, 1.0, 0.0)
-        y0 = projected(p, y)
-        c = either(first, c + p.G @ (y0 - y), c)
-        y = either(first, y0, y)
-        z = either(first, _multipliers(p, c), z)
+        y, c, z, best, (rho, since, least) = state
         A = p.G + (rho + _PROXIMAL) * np.eye(m)
         change = _RELAXED * ldl_solve(ldl(A), 2.0 * z - shifted(p, z) - c)  # z - Gamma(z) - c
         u = y + change - z / rho
@@ -53,13 +52,12 @@ def alternate(p: Scaled, x: Array, c: Array, accepted: Scalar, entry: Scalar) ->
         due = choose(_PERIOD - 1.5, since, 1.0, 0.0)
         numbers = vector(
             choose(0.5, due, rho * factor, rho),
-            count + 1.0,
             choose(0.5, due, 0.0, since + 1.0),
             choose(left, least, left, least),
         )
         return (new, c, rho * (new - u), best, numbers), choose(accepted, left, 1.0, 0.0)
 
-    start = (x, c, np.zeros(m), x, vector(_PENALTY, 0.0, 0.0, 1e30))
+    start = (np.zeros(m), p.g, _multipliers(p, p.g), found, vector(_PENALTY, 0.0, 1e30))
     (_, _, _, best, _), _ = iterate(step, start, _MAX_STEPS, entry)
     return best
 

@@ -6,9 +6,13 @@ is zero at a solution, for any r > 0. With P the projection onto the cones and D
 
     J = I - D (I - r ((I + Gamma') G + eps)),      J d = -F
 
-eps keeps redundant rows harmless, but lets impulses only crawl along them: it shrinks after a full step and grows where
-none helps. |F| must fall along d. Where it does not for any of a few step lengths, the next step is the plain one,
-x = P(u), which leaves the piece of F in which Newton's method is stuck.
+eps keeps redundant rows harmless, but lets impulses only crawl along them: it shrinks after a step that does much and
+grows after one that does harm. Very near a solution it falls with |F|, so that Newton's method is quadratic.
+
+Of a few step lengths the first is taken with which |F| is less than the largest of the last three. Asking |F| to fall
+in every step would end most of them where the first contact changes between open, stick and slip, and on redundant
+feet there is always one. Where no length will do, the whole step is taken all the same: it, too, leaves the piece of F
+in which Newton's method is stuck.
 """
 
 from __future__ import annotations
@@ -17,17 +21,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.cone import clipped, either, larger, length, projected, projection, shifted, tiny
+from sarrus.mechanics.contact.cone import clipped, larger, length, projected, projection, shifted, tiny
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
-from sarrus.spatial.norms import dot
+from sarrus.spatial.norms import dot, root
 
 FIRST_EPS = 1e-4
 _LEAST_EPS, _MOST_EPS = 1e-10, 1e-2
 _SHRINK, _GROW = 0.1, 100.0
-_LENGTHS = (1.0, 0.3, 0.1, 0.03)  # of steps: the first with which |F|^2 falls
+_NEAR = 1e7  # one over the |F| from which eps falls with it
+_LENGTHS = (1.0, 0.3, 0.1, 0.03)  # of steps
 _DECREASE = 0.1  # of |F|^2, at least this much of the step length
+_MUCH = 0.25  # of |F|^2: a step that leaves less of it did much
 
 
 class Iterate(NamedTuple):
@@ -35,25 +41,36 @@ class Iterate(NamedTuple):
 
     x: Array  # (m,)
     c: Array  # (m,) G x + g
-    plain: Scalar  # greater than 0: the next step is x = P(u)
     eps: Scalar
+    before: Scalar  # |F|^2 a step ago; 0: forgotten
+    earlier: Scalar  # two steps ago
 
 
 def newton_step(p: Scaled, at: Iterate, r: Scalar) -> Iterate:
     """The next iterate."""
-    x, c, plain, eps = at
-    F, J = linearized(p, x, c, r, eps)
-    d = either(plain, -F, -solve_unpivoted(J, F))
+    x, c, eps, before, earlier = at
+    F = natural_map(p, x, c, r)
+    now = dot(F, F)
+    near = _NEAR * root(now)
+    _, J = linearized(p, x, c, r, eps * choose(near, 1.0, near, 1.0))
+    d = -solve_unpivoted(J, F)
     Gd = p.G @ d
-    before = dot(F, F)
+    most = larger(now, larger(before, earlier))
     step: Scalar = 0.0
+    after: Scalar = 0.0
     for t in reversed(_LENGTHS):
-        after = natural_map(p, x + t * d, c + t * Gd, r)
-        step = choose(dot(after, after), (1.0 - _DECREASE * t) * before, t, step)
-    step = choose(0.0, plain, 1.0, step)
+        there = natural_map(p, x + t * d, c + t * Gd, r)
+        square = dot(there, there)
+        falls = choose(square, (1.0 - _DECREASE * t) * most, 1.0, 0.0)
+        step, after = choose(0.5, falls, t, step), choose(0.5, falls, square, after)
+    stuck = choose(0.0, step, 0.0, 1.0)
+    whole = choose(0.5 * (_LENGTHS[0] + _LENGTHS[1]), step, 1.0, 0.0)
     shrunk, grown = larger(_SHRINK * eps, _LEAST_EPS), -larger(-_GROW * eps, -_MOST_EPS)
-    full = choose(0.0, plain, eps, choose(0.5 * (_LENGTHS[0] + _LENGTHS[1]), step, shrunk, eps))
-    return Iterate(x + step * d, c + step * Gd, choose(0.0, step, 0.0, 1.0), choose(0.0, step, full, grown))
+    following = choose(after, _MUCH * now, choose(0.5, whole, shrunk, eps), choose(now, after, grown, eps))
+    following = choose(0.5, stuck, grown, following)
+    step = choose(0.5, stuck, 1.0, step)
+    known = 1.0 - stuck
+    return Iterate(x + step * d, c + step * Gd, following, known * now, known * before)
 
 
 def natural_map(p: Scaled, x: Array, c: Array, r: Scalar) -> Array:

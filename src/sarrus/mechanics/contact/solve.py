@@ -26,6 +26,8 @@ from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
 _ROUNDS = (3.0, 30.0, 1.0, 0.1)  # r of the natural map: where one cycles, another may not
+_MAX_NEWTON = 12  # steps of each round
+MOST_NEWTON = len(_ROUNDS) * _MAX_NEWTON  # after these, the fallback
 _RELATIVE = 1e-10  # of the largest velocity: what rounding leaves
 _STRICT = 10.0  # about Newton's iterates outside the cones: they will be projected onto them
 _MARGIN = 0.5  # of what is accepted at last, for what that projection and rounding do
@@ -35,7 +37,7 @@ def solve(
     problem: ContactProblem,
     start: Array | None = None,
     tolerance: float = 1e-6,
-    max_newton: int = 12,
+    max_newton: int = _MAX_NEWTON,
     sweeps: int = 2,
     convex: bool = False,
 ) -> ContactSolution:
@@ -61,21 +63,21 @@ def solve(
         return (x, c, vector(todo)), todo
 
     def newton(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
-        x, c, (_, plain, eps, count) = state
+        x, c, (_, count, *rest) = state
         r: Scalar = _ROUNDS[0]
         for k, following in enumerate(_ROUNDS[1:], 1):
             r = choose(k * max_newton - 0.5, count, following, r)
-        x, c, plain, eps = newton_step(p, Iterate(x, c, plain, eps), r)
+        x, c, *rest = newton_step(p, Iterate(x, c, *rest), r)
         todo = choose(_MARGIN * accepted, residual(p, x, c, _STRICT), 1.0, 0.0)
-        return (x, c, vector(todo, plain, eps, count + 1.0)), todo
+        return (x, c, vector(todo, count + 1.0, *rest)), todo
 
     with stage("sweeps"):
         (x, c, (todo,)), _ = iterate(swept, (x, c, vector(todo)), sweeps, todo)
     with stage("newton"):
-        begin = (x, c, vector(todo, 0.0, FIRST_EPS, 0.0))
-        (x, c, (todo, *_)), count = iterate(newton, begin, len(_ROUNDS) * max_newton, todo)
+        begin = (x, c, vector(todo, 0.0, FIRST_EPS, 0.0, 0.0))
+        (x, _, (todo, *_)), count = iterate(newton, begin, len(_ROUNDS) * max_newton, todo)
     with stage("fallback"):
-        x = alternate(p, x, c, _MARGIN * accepted, todo)
+        x = alternate(p, x, _MARGIN * accepted, todo)
     with stage("result"):
         return _solution(problem, p, x, count, accepted)
 
