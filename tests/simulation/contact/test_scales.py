@@ -65,7 +65,7 @@ def test_friction(mu):
         assert speed == pytest.approx(0.5 - mu * G * 0.5, abs=1e-5)
     else:
         assert abs(speed) < 0.5
-    assert (np.diff(found.energy.total) < 1e-6).all()
+    assert (np.diff(found.energy.total)[found.status[:-1] == 0] < 1e-5).all()  # else it is told
 
 
 def test_without_gravity_and_with_gravity_along_the_ground():
