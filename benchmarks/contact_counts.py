@@ -1,4 +1,4 @@
-"""Operations of the narrow phase: `python -m benchmarks.contact_counts` prints the table of docs/contacts.md."""
+"""Operations of the narrow phase: `python -m benchmarks.contact_counts` prints the table of docs/contact.md."""
 
 from __future__ import annotations
 

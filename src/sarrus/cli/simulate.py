@@ -78,6 +78,9 @@ def simulate(
     self_collision: Annotated[
         bool, typer.Option("--self-collision", help="Let bodies of one robot touch each other, too.")
     ] = False,
+    slots: Annotated[
+        int | None, typer.Option(min=1, help="How many contacts there may be at a time. Default: what seems enough.")
+    ] = None,
     ground: arguments.Ground = False,
     embed: Annotated[
         bool, typer.Option("--embed", help="Embed loops and couplings: they hold by construction and cost no rows.")
@@ -155,7 +158,7 @@ def simulate(
             model = sarrus.embed(loaded) if embed else loaded
             dt = dt or loaded.time_step or _DT
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
-            touching = sarrus.ContactOptions(restitution=restitution, self_collision=self_collision)
+            touching = sarrus.ContactOptions(restitution=restitution, self_collision=self_collision, slots=slots)
             options = touching if contacts else False
             integrator, notes = integrator_for(model, integrator, options)
             simulation = sarrus.Simulation(

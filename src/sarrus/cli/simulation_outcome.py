@@ -46,7 +46,8 @@ def where_it_diverged(trajectory: Trajectory) -> list[str]:
             a, b = before.names[before.numbers[slot]]
             lines.append(f"the hardest contact was {a} on {b}, {before.normal_forces[slot]:.3g} N")
     half = 0.5 * float(one.settings["dt"])
-    tries = [f"--dt {half:g}"]
+    held = bool(model.spanning.active_constraints) and one.settings["project_every"] != 1
+    tries = [*["--project-every 1"] * held, f"--dt {half:g}"]
     if one.settings["integrator"] != "implicit":
         tries.append("--integrator implicit (springs, dampers and PD gains)")
     lines.append(f"try {' or '.join(tries)}, smaller gains of a controller; `sarrus check` tells what is singular")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.contact_counts import table
 
-PAGE = Path(__file__).parents[3] / "docs" / "contacts.md"
+PAGE = Path(__file__).parents[3] / "docs" / "contact.md"
 
 
 def test_the_table_of_the_page_is_up_to_date() -> None:
