@@ -51,7 +51,9 @@ def solve(
     """
     with stage("scaling"):
         p = scaled(problem, convex)
-        accepted = within(tolerance, 1e1) + within(_RELATIVE, 1e2) * largest(problem.g)
+        # Of rows that exist: one that does not may have any velocity.
+        speeds = vector(*(choose(0.0, over, g, 0.0) for over, g in zip(p.inverse, problem.g, strict=True)))
+        accepted = within(tolerance, 1e1) + within(_RELATIVE, 1e2) * largest(speeds)
     with stage("start"):
         x = np.zeros(len(p.g)) if start is None else projected(p, p.w * start)
         c = p.g if start is None else p.G @ x + p.g
