@@ -78,6 +78,7 @@ def simulate(
     self_collision: Annotated[
         bool, typer.Option("--self-collision", help="Let bodies of one robot touch each other, too.")
     ] = False,
+    limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Whether limits of joints hold.")] = True,
     slots: Annotated[
         int | None, typer.Option(min=1, help="How many contacts there may be at a time. Default: what seems enough.")
     ] = None,
@@ -163,11 +164,12 @@ def simulate(
             integrator, notes = integrator_for(model, integrator, options)
             simulation = sarrus.Simulation(
                 model, dt, integrator, method, controller=chosen, stabilization=stabilization, contacts=options,
+                joint_forces=sarrus.JointForces(limits=limits),
                 project_every="auto" if project_every is None else project_every or None,
                 record=FIELDS if batch is None else ("q", "v", "status"),
                 record_every=every or (1 if batch is None else max(1, round(duration / dt) // _BATCH_RECORDS)),
             )  # fmt: skip
-            notes = [*start.notes, *outside_limits(loaded, q0), *notes, *simulation.notes]
+            notes = [*start.notes, *(outside_limits(loaded, q0) if limits else ()), *notes, *simulation.notes]
             if keyframe is None and len(loaded.keyframes):
                 notes.append(f"the file has keyframes, with controls: --keyframe {' or '.join(loaded.keyframes)}")
             streamed = {"save": save, "resume": resume} if save is not None and save.suffix == "" else {}

@@ -87,4 +87,4 @@ def outside_limits(model: Model, q: Array) -> list[str]:
     worst = sorted(outside, key=lambda name: -outside[name])
     words = ", ".join(f"{name} by {outside[name]:.3g}" for name in worst[:3])
     more = f" and {len(worst) - 3} more" if len(worst) > 3 else ""
-    return [f"starts outside joint limits: {words}{more}; pushed back within them, which may look like a kick"]
+    return [f"starts outside joint limits: {words}{more}; they push back, which is a kick (--no-limits lets them)"]
