@@ -50,7 +50,7 @@ def test_a_stack_rests_with_the_heaviest_on_top(ratio, count):
 
 
 def test_too_few_slots_are_told():
-    options = sarrus.ContactOptions(slots=6)
+    options = sarrus.ContactOptions(slots=5)
     found = sarrus.Simulation(stack(np.ones(3)), 1e-3, contacts=options).run(stacked(3), duration=0.5)
     assert sarrus.Status.CONTACTS_LEFT_OUT in found.status
     assert any("slots" in words for words in found.statuses)
