@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -295,6 +296,13 @@ def test_without_fma_it_still_agrees(monkeypatch):
 
 
 def test_compile_time_is_linear():
+    """Of the processor, the best of several: others share the machine."""
     tapes = [random_tape(n, seed=9, transcendental=False) for n in (500, 2000)]
-    short, long = (min(build_native(t, lanes=1, cache=False).compile_seconds for _ in range(2)) for t in tapes)
+
+    def seconds(tape: Tape) -> float:
+        began = time.process_time()
+        build_native(tape, lanes=1, cache=False)
+        return time.process_time() - began
+
+    short, long = (min(seconds(tape) for _ in range(4)) for tape in tapes)
     assert long / short < 2.0 * len(tapes[1]) / len(tapes[0])
