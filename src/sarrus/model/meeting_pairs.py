@@ -8,7 +8,7 @@ exclusions say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -51,17 +51,21 @@ def meeting_pairs(model: Model) -> tuple[MeetingPair, ...]:
 
 
 def depth_first(model: Model) -> dict[int, int]:
-    """The place of every body in a depth-first walk, children in the order of their numbers; the world comes last."""
-    children: dict[int, list[int]] = {i: [] for i in range(WORLD, model.nb)}
-    for i, parent in enumerate(model.parents):
-        children[parent].append(i)
-    order: dict[int, int] = {}
-    stack = children[WORLD][::-1]
+    """The place of every body in a depth-first walk; the world comes last."""
+    return {body: k for k, body in enumerate(depth_first_order(model.parents))} | {WORLD: model.nb}
+
+
+def depth_first_order(parents: Sequence[int]) -> list[int]:
+    """Numbers of bodies, each followed by all that hang on it, children in the order of their numbers."""
+    children: dict[int, list[int]] = {}
+    for body, parent in enumerate(parents):
+        children.setdefault(parent, []).append(body)
+    order, stack = [], children.get(WORLD, [])[::-1]
     while stack:
         body = stack.pop()
-        order[body] = len(order)
-        stack.extend(reversed(children[body]))
-    return order | {WORLD: model.nb}
+        order.append(body)
+        stack += children.get(body, [])[::-1]
+    return order
 
 
 def _by_category(model: Model) -> Iterator[frozenset[int]]:

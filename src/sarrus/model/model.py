@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -227,13 +227,19 @@ class Model:
         return replace(self, geometries=(*self.geometries, ground))
 
 
+def _check_distinct(what: str, named: Iterable[Constraint | Actuator | Geometry]) -> set[str]:
+    """The names of these; no two share theirs."""
+    seen: set[str] = set()
+    for x in named:
+        if x.name in seen:
+            raise NameClashError(f"two {what} are called {x.name!r}")
+        seen.add(x.name)
+    return seen
+
+
 def check_constraint_names(model: Model) -> None:
     """Every name that a constraint uses exists, and no two constraints share theirs."""
-    seen: set[str] = set()
-    for constraint in model.constraints:
-        if constraint.name in seen:
-            raise NameClashError(f"two constraints are called {constraint.name!r}")
-        seen.add(constraint.name)
+    _check_distinct("constraints", model.constraints)
     for constraint in model.constraints:
         for what, names, known in (
             ("frame", constraint.frames, model._frame_index),
@@ -246,11 +252,8 @@ def check_constraint_names(model: Model) -> None:
 
 def check_actuators(model: Model) -> None:
     """Every joint that an actuator acts on exists and has one velocity, and no two actuators share their name."""
-    seen: set[str] = set()
+    _check_distinct("actuators", model.actuators)
     for found in model.actuators:
-        if found.name in seen:
-            raise NameClashError(f"two actuators are called {found.name!r}")
-        seen.add(found.name)
         for name, _ in found.joints:
             if name not in model._joint_index:
                 raise unknown_name(f"joint of actuator {found.name!r}:", name, model.joint_names)
@@ -264,11 +267,8 @@ def check_actuators(model: Model) -> None:
 
 def check_geometries(model: Model) -> None:
     """No two geometries share their name, those without an end are the world's, and pairs name what there is."""
-    names: set[str] = set()
+    names = _check_distinct("geometries", model.geometries)
     for geometry in model.geometries:
-        if geometry.name in names:
-            raise NameClashError(f"two geometries are called {geometry.name!r}")
-        names.add(geometry.name)
         if not WORLD <= geometry.body < model.nb:
             raise ModelError(f"geometry {geometry.name!r} is on body {geometry.body} of {model.nb}")
         if isinstance(geometry.shape, GROUND) and geometry.body != WORLD:

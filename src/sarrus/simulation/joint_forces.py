@@ -26,6 +26,7 @@ import numpy as np
 from sarrus.errors import UnsupportedError
 from sarrus.model.constraints import Tendon
 from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 from sarrus.model.state import neutral, random_state
 from sarrus.registry.table import find
 from sarrus.simulation.manifold import difference_to, joints_of
@@ -157,6 +158,7 @@ def _passive_parameters(which: JointForces, given: list[Array], inertia: Array) 
     return PassiveParameters(damping, stiffness, friction, lower, upper, tuple(inertia.tolist()), speed, time)
 
 
+@per_model
 def inverse_inertias(model: Model) -> list[Array]:
     """M^-1 in a few configurations."""
     crba = find("crba").text

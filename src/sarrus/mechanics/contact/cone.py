@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.extremes import larger
 from sarrus.spatial.norms import root
 from sarrus.spatial.precision import epsilon
 
@@ -35,10 +36,6 @@ def tiny() -> float:
 def length(x: Scalar, y: Scalar) -> Scalar:
     """Of a tangent vector."""
     return root(x * x + y * y)
-
-
-def larger(a: Scalar, b: Scalar) -> Scalar:
-    return choose(a, b, b, a)
 
 
 def clipped(x: Scalar, bound: Scalar) -> Scalar:

@@ -21,7 +21,7 @@ from sarrus.mechanics.contact.contact_rows import Bend, Poses, Twist
 from sarrus.mechanics.contact.narrow_phase import touch_count, touches
 from sarrus.model.bodies import WORLD, Placement
 from sarrus.model.geometries import ContactShape, Geometry, Plane
-from sarrus.model.meeting_pairs import MeetingPair
+from sarrus.model.meeting_pairs import MeetingPair, depth_first
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array, Scalar
@@ -202,22 +202,9 @@ def _content(shape: ContactShape) -> tuple:
     return type(shape).__name__, numbers
 
 
-def depth_first(parents: Sequence[int]) -> list[int]:
-    """Numbers of nodes, each followed by all that hang on it."""
-    children: dict[int, list[int]] = {}
-    for node, parent in enumerate(parents):
-        children.setdefault(parent, []).append(node)
-    order, stack = [], list(reversed(children.get(WORLD, [])))
-    while stack:
-        node = stack.pop()
-        order.append(node)
-        stack += reversed(children.get(node, []))
-    return order
-
-
 def contact_set(model: Model, pairs: Sequence[MeetingPair], usual: Sequence[int], slots: int) -> ContactSet:
     """These pairs of a model's geometries."""
-    rank = {node: k for k, node in enumerate(depth_first(model.parents))}
+    rank = depth_first(model)
     placed = [
         PlacedPair(
             _placed(model, model.geometries[pair.a]), _placed(model, model.geometries[pair.b]),

@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.cone import clipped, larger, length, projected, projection, shifted, tiny
+from sarrus.mechanics.contact.cone import clipped, length, projected, projection, shifted, tiny
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.extremes import larger
 from sarrus.spatial.norms import dot, root
 
 FIRST_EPS = 1e-4

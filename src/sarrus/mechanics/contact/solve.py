@@ -13,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.mechanics.contact.alternating import alternate
-from sarrus.mechanics.contact.cone import larger, largest, projected, residual
+from sarrus.mechanics.contact.cone import largest, projected, residual
 from sarrus.mechanics.contact.newton import FIRST_EPS, Iterate, newton_step
 from sarrus.mechanics.contact.problem import ContactProblem, ContactSolution, Scaled, scaled
 from sarrus.mechanics.contact.sweep import sweep
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.extremes import larger
 from sarrus.spatial.iteration import iterate
 from sarrus.spatial.norms import if_finite
 from sarrus.spatial.precision import within

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.contact.cone import clipped, larger, onto_cone
+from sarrus.mechanics.contact.cone import clipped, onto_cone
 from sarrus.mechanics.contact.one_contact import solve_one
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.extremes import larger
 
 _PROXIMAL = 1e-9  # of a contact's own block, which may be singular: it stays where it is in directions that do nothing
 

@@ -35,7 +35,7 @@ from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import JointLimit, Limit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.settings import ContactSettings
-from sarrus.simulation.contact.slots import Contact, contact_in_slot, nearest
+from sarrus.simulation.contact.slots import Contact, contacts_in_slots
 from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -109,12 +109,8 @@ def contact_motion(
     def with_everything() -> tuple[Array, ...]:
         found = contacts.candidates(poses)
         ahead = [Bound(c.gap, c.closing(twists), c.a).after(dt) for c in found]
-        numbers, count, _ = nearest(ahead, SPEED * dt, contacts.slots)
         bends = _bends(found, node_bends(free.at, poses, v_free, twists), dt)
-        in_slots = [
-            contact_in_slot(found, bends, model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
-            for slot, number in enumerate(numbers)
-        ]
+        in_slots = contacts_in_slots(found, ahead, bends, model.parents, SPEED * dt, contacts.slots)
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
         motion = problem.solved(in_slots, held, _searched(in_slots, before))
         passed = _passed(found, node_twists(free.at, poses, motion.v), limits, q, motion.v, dt)

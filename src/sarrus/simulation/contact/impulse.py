@@ -20,10 +20,9 @@ from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.limits import limits_in_slots, limits_of
 from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
-from sarrus.simulation.contact.slots import contact_in_slot, nearest
+from sarrus.simulation.contact.slots import contacts_in_slots
 from sarrus.simulation.step import kernel_algorithm, scalar
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.choice import choose
 
 
 class ImpulseResult(NamedTuple):
@@ -79,13 +78,9 @@ def impact(model: Model, settings: ContactSettings, q: Array, v: Array) -> Impac
     free = free_motion(mechanism(model, q, v, np.zeros(model.nv)), np.zeros(model.nv))
     poses = world_poses(tree_of(model), free.at.joints)
     found = contacts.candidates(poses)
-    numbers, count, _ = nearest([c.gap for c in found], NEAR, contacts.slots)
-    touching = []
-    for slot, number in enumerate(numbers):
-        contact = contact_in_slot(
-            found, [0.0] * len(found), model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0)
-        )
-        touching.append(contact._replace(gap=0.0))
+    gaps, straight = [c.gap for c in found], [0.0] * len(found)
+    near = contacts_in_slots(found, gaps, straight, model.parents, NEAR, contacts.slots)
+    touching = [contact._replace(gap=0.0) for contact in near]
     limits = limits_of(model) if settings.limits else []
     held = [limit._replace(gap=0.0) for limit in limits_in_slots(limits, q, v, 0.0, settings.limit_slots)]
     problem = ContactProblemAtState(model, settings, free, poses, v, v, 1.0)

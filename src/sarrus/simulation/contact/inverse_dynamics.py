@@ -34,7 +34,7 @@ from sarrus.registry.table import find
 from sarrus.simulation.contact.contact_motion import NEAR
 from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
-from sarrus.simulation.contact.slots import contact_in_slot, nearest
+from sarrus.simulation.contact.slots import contacts_in_slots
 from sarrus.simulation.step import kernel_algorithm, scalar
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -119,11 +119,8 @@ def required_forces(
     at = mechanism(model, q)
     poses = world_poses(tree_of(model), at.joints)
     found = contacts.candidates(poses)
-    numbers, count, _ = nearest([c.gap for c in found], NEAR, contacts.slots)
-    touching = [
-        contact_in_slot(found, [0.0] * len(found), model.parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
-        for slot, number in enumerate(numbers)
-    ]
+    gaps, straight = [c.gap for c in found], [0.0] * len(found)
+    touching = contacts_in_slots(found, gaps, straight, model.parents, NEAR, contacts.slots)
     J, _ = contact_jacobian(at, poses, [c.at for c in touching])
     J = np.stack([choose(0.5, touching[k // 3].active, 1.0, 0.0) * row for k, row in enumerate(J)])
     undriven = [k for k in range(model.nv) if k not in driven]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.contact.contact_rows import ContactPoint, frame_of_normal
-from sarrus.mechanics.contact.contact_set import Candidate, depth_first
+from sarrus.mechanics.contact.contact_set import Candidate
+from sarrus.model.meeting_pairs import depth_first_order
 from sarrus.spatial.arrays import Scalar, vector
 from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.iteration import iterate
@@ -80,6 +81,22 @@ def _count(gaps: Sequence[Scalar], reach: Scalar) -> Scalar:
     return sum((choose(gap, reach, 1.0, 0.0) for gap in gaps), 0.0)
 
 
+def contacts_in_slots(
+    candidates: Sequence[Candidate],
+    ahead: Sequence[Scalar],
+    bends: Sequence[Scalar],
+    parents: Sequence[int],
+    reach: Scalar,
+    slots: int,
+) -> list[Contact]:
+    """The candidates that are nearest, by the distances `ahead`, among those within reach; one per slot."""
+    numbers, count, _ = nearest(ahead, reach, slots)
+    return [
+        contact_in_slot(candidates, bends, parents, number, choose(float(slot), count - 0.5, 1.0, 0.0))
+        for slot, number in enumerate(numbers)
+    ]
+
+
 def contact_in_slot(
     candidates: Sequence[Candidate], bends: Sequence[Scalar], parents: Sequence[int], number: Scalar, active: Scalar
 ) -> Contact:
@@ -103,7 +120,7 @@ def _moves(candidates: Sequence[Candidate], parents: Sequence[int], number: Scal
     """Which joints move it: in depth-first order, the nodes that hang on a node are one range of numbers, and so are
     the candidates on them.
     """
-    order = depth_first(parents)
+    order = depth_first_order(parents)
     rank = {node: k for k, node in enumerate(order)} | {-1: -1}
     sizes = [1] * len(parents)
     for node in reversed(range(len(parents))):
