@@ -24,6 +24,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "mechanics.constraints": {"spatial", "model", "mechanics.bodies"},
     "mechanics.clusters": {"spatial", "model", "mechanics.bodies", "mechanics.constraints"},
     "mechanics.mechanism": {"spatial", "model", "mechanics.bodies", "mechanics.constraints", "mechanics.clusters"},
+    "mechanics.derivatives": {"spatial", "model", "mechanics.bodies", "mechanics.constraints", "mechanics.mechanism"},
     "mechanics.solvers": {"spatial", "model", "registry", "mechanics"},
     "mechanics.contact": {"spatial", "model", "mechanics"},
     "algorithms.tree": {"spatial", "model", "registry", "mechanics"},
@@ -31,6 +32,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "algorithms.delassus": {"spatial", "model", "registry", "mechanics", "algorithms.tree"},
     "algorithms.constrained": {"spatial", "model", "registry", "mechanics", "algorithms.tree"},
     "algorithms.embedded": {"spatial", "model", "registry", "mechanics", "algorithms.tree", "algorithms.position"},
+    "algorithms.derivatives": {"spatial", "model", "registry", "mechanics", "algorithms.tree", "algorithms.position"},
     "codegen.tape": {"spatial", "model", "registry"},  # codegen knows no algorithm
     "codegen.passes": {"codegen.tape"},
     "codegen.x86": {"codegen.tape", "codegen.passes"},

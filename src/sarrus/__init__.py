@@ -29,6 +29,8 @@ from sarrus.algorithms.delassus.ltl_osim import ltl_osim
 from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
+from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.embedded.ce_aba import ce_aba
 from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
 from sarrus.algorithms.embedded.ce_crba import ce_crba
@@ -117,6 +119,8 @@ __all__ = [
     # algorithms of trees and of positions
     "aba", "bias_forces", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure", "crba",
     "energy", "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "gravity_forces", "project", "rnea",
+    # their derivatives
+    "aba_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",

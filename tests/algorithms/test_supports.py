@@ -19,6 +19,7 @@ from sarrus.model.model import Model
 from sarrus.registry.features import found_in
 from tests.algorithms.embedded_cases import Dense, State, dense
 from tests.algorithms.kinds import KINDS, Inputs, inputs_of, limbs, model_of
+from tests.derivatives.duals import jacobians
 from tests.mechanisms import relative_error
 from tests.oracles import loops
 from tests.oracles.dense import oracle_of_model
@@ -192,7 +193,16 @@ def of_position(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]
     return [(error, 0.0 * error), (J @ back.v, np.zeros(len(J)))]
 
 
+def of_derivatives(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
+    """By dual numbers, of the text that is differentiated."""
+    text = {"aba_derivatives": sarrus.aba.text, "rnea_derivatives": sarrus.rnea.text}[name]
+    inputs = [x[key] for key in ("v", "tau" if name == "aba_derivatives" else "a")]
+    value = text(x.model, x["q"], *inputs, x["external_forces"])
+    by = jacobians(lambda q, *rest: text(x.model, q, *rest, x["external_forces"]), x.model, x["q"], *inputs)
+    return list(zip(found.values(), [value, *by], strict=True))
+
+
 TRUTH = {
     "tree": of_tree, "position": of_position, "constrained": of_constrained, "embedded": of_embedded,
-    "delassus": of_delassus,
+    "delassus": of_delassus, "derivatives": of_derivatives,
 }  # fmt: skip

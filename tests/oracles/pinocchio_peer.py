@@ -73,6 +73,18 @@ class PinocchioPeer:
     def rnea(self, q, v, a, forces) -> np.ndarray:
         return pin.rnea(self.model, self.data, self.configuration(q), v, a, self.forces(forces)).copy()
 
+    def rnea_derivatives(self, q, v, a, forces) -> tuple[np.ndarray, ...]:
+        """dtau/dq, dtau/dv, M."""
+        dq, dv, M = pin.computeRNEADerivatives(self.model, self.data, self.configuration(q), v, a, self.forces(forces))
+        return dq, dv, np.triu(M) + np.triu(M, 1).T
+
+    def aba_derivatives(self, q, v, tau, forces) -> tuple[np.ndarray, ...]:
+        """dqdd/dq, dqdd/dv, M^-1."""
+        dq, dv, Minv = pin.computeABADerivatives(
+            self.model, self.data, self.configuration(q), v, tau, self.forces(forces)
+        )
+        return dq, dv, np.triu(Minv) + np.triu(Minv, 1).T
+
     def crba(self, q) -> np.ndarray:
         M = np.triu(pin.crba(self.model, self.data, self.configuration(q)))
         return M + np.triu(M, 1).T

@@ -39,7 +39,7 @@ def default_method(model: Model) -> str:
 
 def methods() -> dict[str, AnyAlgorithm]:
     """Every method of forward dynamics, by name: `.cost`, `.supports`, `.summary`, `.references`."""
-    return {name: x for name, x in catalog().items() if x.output_names[0] == "qdd"}
+    return {name: x for name, x in catalog().items() if x.output_names[0] == "qdd" and x.family != "derivatives"}
 
 
 def method_for(model: Model, method: str | AnyAlgorithm | None) -> str:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array, Scalar, each, vector
+from sarrus.spatial.arrays import Array, Scalar, each, matrix, vector
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.rotations import (
     conjugate,
@@ -33,6 +33,7 @@ from sarrus.spatial.rotations import (
     left_jacobian,
     log_quaternion,
     multiply_quaternions,
+    quaternion_rates,
     rotate_by_quaternion,
     rotation_from_quaternion,
     screw_displacement,
@@ -81,6 +82,12 @@ class AbstractJointType(ABC):
         """cJ (6,): dS/dt v, in the moved frame. Zero where S is constant."""
         return np.zeros(6)
 
+    def changes_of_subspace(self, q: Array, v: Array) -> list[tuple[Array, Array, Array]] | None:
+        """Where S depends on q (None: it does not), per freedom: how S (6, nv) and cJ (6,) vary with its position, and
+        cJ with its rate.
+        """
+        return None
+
     def kinematics(self, fixed: Transform, offset: Scalar, q: Array, v: Array | None = None) -> Kinematics:
         """X, S, vJ, cJ (v None: at rest). fixed: the joint's fixed frame in the parent; offset: added to the angle."""
         q = vector(*q)  # a float among symbols counts as a number
@@ -116,6 +123,10 @@ class AbstractJointType(ABC):
 
     def integrate(self, q: Array, v: Array) -> Array:
         return q + v
+
+    def rate_map(self, q: Array) -> Array:
+        """N (nq, nv) with dq/dt = N v, of one state: how q changes along `integrate`. Floats or symbols."""
+        return np.eye(self.nq)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         return q1 - q0
@@ -213,6 +224,14 @@ class Universal(AbstractJointType):
         rate = v[0] * v[1]
         return vector(0.0, 0.0, 0.0, -s * rate, 0.0, c * rate)
 
+    def changes_of_subspace(self, q, v):
+        c, s = np.cos(q[1:])[0], np.sin(q[1:])[0]
+        across = vector(0.0, 0.0, 0.0, -s, 0.0, c)  # how the first axis moves with the second angle
+        back = vector(0.0, 0.0, 0.0, -c, 0.0, -s)
+        none = np.zeros(6)
+        first = (np.stack([none, none], axis=1), none, v[1] * across)
+        return [first, (np.stack([across, none], axis=1), (v[0] * v[1]) * back, v[0] * across)]
+
     def shareable(self, inertia):
         return Inertia(inertia.mass, np.zeros(3), np.zeros((3, 3)))
 
@@ -236,6 +255,10 @@ class Planar(AbstractJointType):
         dx = shorter * (c * v[..., :1] - s * v[..., 1:2])
         dy = shorter * (s * v[..., :1] + c * v[..., 1:2])
         return q + np.concatenate([dx, dy, v[..., 2:]], axis=-1)
+
+    def rate_map(self, q):
+        c, s = each(np.cos, q[2:])[0], each(np.sin, q[2:])[0]
+        return matrix([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
     def difference(self, q0, q1):
         d = q1 - q0
@@ -274,6 +297,9 @@ class Spherical(AbstractJointType):
     def integrate(self, q, v):
         return unit(multiply_quaternions(q, exp_quaternion(v)))
 
+    def rate_map(self, q):
+        return quaternion_rates(q)
+
     def difference(self, q0, q1):
         return log_quaternion(multiply_quaternions(conjugate(q0), q1))
 
@@ -292,6 +318,11 @@ class Free(AbstractJointType):
         p = q[..., :3] + rotate_by_quaternion(q[..., 3:], screw_displacement(v[..., :3], v[..., 3:]))
         turned = multiply_quaternions(q[..., 3:], exp_quaternion(v[..., 3:]))
         return np.concatenate([p, unit(turned)], axis=-1)
+
+    def rate_map(self, q):
+        N = np.zeros((7, 6), dtype=np.result_type(q, float))
+        N[:3, :3], N[3:, 3:] = rotation_from_quaternion(q[3:]), quaternion_rates(q[3:])
+        return N
 
     def difference(self, q0, q1):
         w = log_quaternion(multiply_quaternions(conjugate(q0[..., 3:]), q1[..., 3:]))

@@ -17,7 +17,14 @@ from sarrus.registry.features import Feature, found_in, kind_of
 
 __all__ = ["FAMILIES", "Algorithm", "Input", "algorithm", "catalog", "find"]
 
-FAMILIES = ("tree", "position", "constrained", "embedded", "delassus")  # the rooms of `algorithms/`, in order
+FAMILIES = (
+    "tree",
+    "position",
+    "constrained",
+    "embedded",
+    "delassus",
+    "derivatives",
+)  # the rooms of `algorithms/`, in order
 
 _entered: dict[str, AnyAlgorithm] = {}
 

@@ -39,6 +39,12 @@ def rotation_from_quaternion(quaternion: Array) -> Array:
     )
 
 
+def quaternion_rates(quaternion: Array) -> Array:
+    """(4, 3): the rate of a quaternion (x y z w) per angular velocity in the axes of the body that it turns."""
+    x, y, z, w = 0.5 * quaternion
+    return matrix([[w, -z, y], [z, w, -x], [-y, x, w], [-x, -y, -z]])
+
+
 def quaternion_from_rotation(R: Array) -> Array:
     """The unit quaternion (x y z w) of a rotation matrix of floats, with w >= 0."""
     # The eigenvector form: no branch, and accurate for every rotation.

@@ -52,6 +52,10 @@ class AbstractFactor(ABC):
         """The blocks of H = [[M, B], [B^T, Io]], child to parent."""
 
     @abstractmethod
+    def inverse(self) -> AbstractFactor:
+        """The factor that undoes this one."""
+
+    @abstractmethod
     def inertia(self, mass: Scalar, h: Array, Sigma: Array) -> tuple[Scalar, Array, Array]:
         """A rigid body's mass, first and second moment about the origin, child to parent."""
 
@@ -100,7 +104,10 @@ class Turn(AbstractRotation):
         return out
 
     def rotate_T(self, x: Array) -> Array:
-        return Turn(self.axis, self.c, -self.s).rotate(x)
+        return self.inverse().rotate(x)
+
+    def inverse(self) -> Turn:
+        return Turn(self.axis, self.c, -self.s)
 
     def rotate_symmetric(self, A: Array) -> Array:
         k, i, j = self.axis, (self.axis + 1) % 3, (self.axis + 2) % 3
@@ -145,6 +152,9 @@ class Dense(AbstractRotation):
     def rotate_T(self, x: Array) -> Array:
         return self.R.T @ x
 
+    def inverse(self) -> Dense:
+        return Dense(self.R.T)
+
     def rotate_symmetric(self, A: Array) -> Array:
         RA = self.R @ A
         out = np.empty((3, 3), dtype=RA.dtype)
@@ -171,6 +181,9 @@ class Shift(AbstractFactor):
 
     def point(self, x: Array) -> Array:
         return x + self.p
+
+    def inverse(self) -> Shift:
+        return Shift(-self.p)
 
     def apply(self, m: Array) -> Array:
         return np.concatenate([m[:3] + cross(m[3:], self.p), m[3:]])
@@ -229,6 +242,12 @@ class Transform:
             x = factor.point(x)
         return x
 
+    def rotate_matrix(self, B: Array) -> Array:
+        """R B R^T."""
+        for factor in reversed(self.factors):
+            B = factor.rotate_matrix(B) if isinstance(factor, AbstractRotation) else B
+        return B
+
     @property
     def p(self) -> Array:
         """The child's origin in the parent."""
@@ -254,6 +273,14 @@ class Transform:
         for factor in reversed(self.factors):
             M, B, Io = factor.congruence_blocks(M, B, Io)
         return np.block([[M, B], [B.T, Io]])
+
+    def congruence_of_motions(self, L: Array) -> Array:
+        """X L X^T for a symmetric 6x6 L that takes forces to motions, parent to child."""
+        A, B, C = L[:3, :3], L[:3, 3:], L[3:, 3:]
+        for factor in self.factors:  # as inertias do, the other way round, with linear and angular exchanged
+            C, B, A = factor.inverse().congruence_blocks(C, B.T, A)
+            B = B.T
+        return np.block([[A, B], [B.T, C]])
 
     def inertia(self, mass: Scalar, h: Array, Sigma: Array) -> tuple[Scalar, Array, Array]:
         for factor in reversed(self.factors):

@@ -1,0 +1,1 @@
+"""Derivatives of the dynamics, in closed form."""

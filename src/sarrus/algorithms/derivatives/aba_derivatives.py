@@ -1,0 +1,38 @@
+"""Derivatives of forward dynamics."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.mechanics.derivatives.articulated_motion import articulated_motion
+from sarrus.mechanics.derivatives.responses import responses
+from sarrus.model.model import Model
+from sarrus.registry.features import Feature
+from sarrus.registry.table import algorithm
+from sarrus.spatial.arrays import Array
+
+
+class AbaDerivativesResult(NamedTuple):
+    """Rows: joint accelerations; columns: along `integrate(q, e_j)`, v and tau."""
+
+    qdd: Array  # (nv,)
+    dqdd_dq: Array  # (nv, nv)
+    dqdd_dv: Array  # (nv, nv)
+    dqdd_dtau: Array  # (nv, nv) M^-1
+
+
+@algorithm(cost="O(n^2)", references=("carpentier2018", "singh2022", "featherstone2008"), ignores=Feature.ROWS)
+def aba_derivatives(
+    model: Model, q: Array, v: Array, tau: Array, external_forces: Array | None = None
+) -> AbaDerivativesResult:
+    """Joint accelerations qdd with M qdd + c = tau + J^T f_ext, and their derivatives with respect to q, v and tau.
+
+    No matrix is factored or multiplied: forces and accelerations are carried along the tree, as in ABA, and what is
+    between two joints is the product of one's force and the other's acceleration at a link that both have.
+
+    external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin]; they ride along.
+    """
+    qdd, joints = articulated_motion(model, q, v, tau, external_forces)
+    return AbaDerivativesResult(qdd, *responses(joints, np.result_type(q, v, tau, qdd)))

@@ -1,0 +1,1 @@
+"""What derivatives of the dynamics are made of."""
