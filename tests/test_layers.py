@@ -32,7 +32,14 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "algorithms.delassus": {"spatial", "model", "registry", "mechanics", "algorithms.tree"},
     "algorithms.constrained": {"spatial", "model", "registry", "mechanics", "algorithms.tree"},
     "algorithms.embedded": {"spatial", "model", "registry", "mechanics", "algorithms.tree", "algorithms.position"},
-    "algorithms.derivatives": {"spatial", "model", "registry", "mechanics", "algorithms.tree", "algorithms.position"},
+    "algorithms.derivatives": {
+        "spatial",
+        "model",
+        "registry",
+        "mechanics",
+        "algorithms.tree",
+        "algorithms.constrained",
+    },
     "codegen.tape": {"spatial", "model", "registry"},  # codegen knows no algorithm
     "codegen.passes": {"codegen.tape"},
     "codegen.x86": {"codegen.tape", "codegen.passes"},

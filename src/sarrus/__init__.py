@@ -30,6 +30,7 @@ from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
 from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.forward_dynamics_derivatives import forward_dynamics_derivatives
 from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.embedded.ce_aba import ce_aba
 from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
@@ -120,7 +121,7 @@ __all__ = [
     "aba", "bias_forces", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure", "crba",
     "energy", "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "gravity_forces", "project", "rnea",
     # their derivatives
-    "aba_derivatives", "rnea_derivatives",
+    "aba_derivatives", "forward_dynamics_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",

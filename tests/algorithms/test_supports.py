@@ -19,6 +19,7 @@ from sarrus.model.model import Model
 from sarrus.registry.features import found_in
 from tests.algorithms.embedded_cases import Dense, State, dense
 from tests.algorithms.kinds import KINDS, Inputs, inputs_of, limbs, model_of
+from tests.derivatives.differences import along_the_constraints, differences, slope
 from tests.derivatives.duals import jacobians
 from tests.mechanisms import relative_error
 from tests.oracles import loops
@@ -194,12 +195,32 @@ def of_position(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]
 
 
 def of_derivatives(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
-    """By dual numbers, of the text that is differentiated."""
+    """By dual numbers, of the text that is differentiated; of constrained dynamics, by differences."""
+    if name == "forward_dynamics_derivatives":
+        return of_constrained_derivatives(x, found)
     text = {"aba_derivatives": sarrus.aba.text, "rnea_derivatives": sarrus.rnea.text}[name]
     inputs = [x[key] for key in ("v", "tau" if name == "aba_derivatives" else "a")]
     value = text(x.model, x["q"], *inputs, x["external_forces"])
     by = jacobians(lambda q, *rest: text(x.model, q, *rest, x["external_forces"]), x.model, x["q"], *inputs)
     return list(zip(found.values(), [value, *by], strict=True))
+
+
+def of_constrained_derivatives(x: Inputs, found: dict[str, Any]) -> list[Comparison]:
+    model, (q, v, tau) = x.model, (x[key] for key in ("q", "v", "tau"))
+
+    given = {"external_forces": x["external_forces"]} | ({"k": x["k"]} if model.n_input_rows else {})
+
+    def qdd(q, v, tau):
+        return sarrus.prox_ltl(model.spanning, q, v, tau, **given, tolerance=1e-14).qdd
+
+    by = [found[f"dqdd_d{key}"] for key in ("q", "v", "tau")]
+    if found["unique"] == 1.0:
+        return [(found["qdd"], qdd(q, v, tau)), *zip(by, differences(qdd, model, q, v, tau), strict=True)]
+
+    def along(dq, dv):
+        return slope(lambda t: qdd(sarrus.integrate(model, q, t * dq), v + t * dv, tau))
+
+    return [(by[0] @ dq + by[1] @ dv, along(dq, dv)) for dq, dv in along_the_constraints(model, q, v)]
 
 
 TRUTH = {

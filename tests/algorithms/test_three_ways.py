@@ -29,6 +29,7 @@ CHOICES: dict[str, list[Any]] = {
     "frames": [None, ("b13_tool", "world", "b2")],
     "reference": ["local", "world", "local_world_aligned"],
     "fallback": [None, "prox_ltl"],
+    "method": [None, "prox_ltl"],
     "weight": [1e3],
     "accurate": [False, True],
     "mu": [None],

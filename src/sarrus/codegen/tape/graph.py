@@ -32,6 +32,7 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.spatial.choice import AbstractScalar
+from sarrus.spatial.dual import Dual
 from sarrus.spatial.iteration import State, Step
 from sarrus.spatial.parameter import Parameter
 from sarrus.spatial.picking import position
@@ -503,6 +504,9 @@ def _known(graph: Graph, x) -> Symbol | float:
     return x
 
 
+_FOREIGN = (np.ndarray, Dual)  # what does arithmetic with symbols itself
+
+
 class Symbol(AbstractScalar):
     """One scalar of a `Graph`. Python and NumPy numbers mix freely with it."""
 
@@ -530,7 +534,7 @@ class Symbol(AbstractScalar):
         g = self.graph
         if type(other) is not Symbol:
             if type(other) is not float:  # which is usual
-                if isinstance(other, np.ndarray):
+                if isinstance(other, _FOREIGN):
                     return NotImplemented
                 if isinstance(other, Parameter):
                     return self + _known(self.graph, other)
@@ -555,7 +559,7 @@ class Symbol(AbstractScalar):
         g = self.graph
         if type(other) is not Symbol:
             if type(other) is not float:  # which is usual
-                if isinstance(other, np.ndarray):
+                if isinstance(other, _FOREIGN):
                     return NotImplemented
                 if isinstance(other, Parameter):
                     return self - _known(self.graph, other)
@@ -587,7 +591,7 @@ class Symbol(AbstractScalar):
         return g.node(_SUB, i, j)
 
     def __rsub__(self, other):
-        if isinstance(other, np.ndarray):
+        if isinstance(other, _FOREIGN):
             return NotImplemented
         if isinstance(other, Parameter):
             return _known(self.graph, other) - self
@@ -601,7 +605,7 @@ class Symbol(AbstractScalar):
         ops = g.op
         if type(other) is not Symbol:
             if type(other) is not float:  # which is usual
-                if isinstance(other, np.ndarray):
+                if isinstance(other, _FOREIGN):
                     return NotImplemented
                 if isinstance(other, Parameter):
                     return self * _known(self.graph, other)
@@ -643,7 +647,7 @@ class Symbol(AbstractScalar):
         g = self.graph
         if type(other) is not Symbol:
             if type(other) is not float:  # which is usual
-                if isinstance(other, np.ndarray):
+                if isinstance(other, _FOREIGN):
                     return NotImplemented
                 if isinstance(other, Parameter):
                     return self / _known(self.graph, other)
@@ -660,7 +664,7 @@ class Symbol(AbstractScalar):
         return g.node(_DIV, i, j)
 
     def __rtruediv__(self, other):
-        if isinstance(other, np.ndarray):
+        if isinstance(other, _FOREIGN):
             return NotImplemented
         if isinstance(other, Parameter):
             return _known(self.graph, other) / self

@@ -1,0 +1,72 @@
+"""How constraint rows, and the joint forces of their multipliers, vary with positions and velocities.
+
+At a solution the rows J qdd - k and the forces J^T f are functions of q and v alone, qdd and f being held. Each type of
+constraint says what its rows are (`mechanics/constraints`); their derivatives follow from that same text, on dual
+numbers. A row varies only with the joints that move it, so that costs little.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.mechanics.bodies import joint_kinematics, outward_motion
+from sarrus.mechanics.constraints.rows import Rows, constraint_rows
+from sarrus.model.model import Model
+from sarrus.model.tree import Tree, tree_of
+from sarrus.spatial.arrays import Array
+from sarrus.spatial.dual import derivatives_of, variables, with_derivatives
+from sarrus.spatial.stages import stage
+
+
+class ConstraintVariation(NamedTuple):
+    """Derivatives along `integrate(q, e_j)` and with respect to v; rows in the basis of `Rows`."""
+
+    rows_q: Array  # (m, nv) of J qdd - k
+    rows_v: Array  # (m, nv)
+    forces_q: Array  # (nv, nv) of J^T f
+
+
+def constraint_variation(
+    model: Model, q: Array, v: Array, k: Array | None, qdd: Array, forces: Array
+) -> ConstraintVariation:
+    """Of all active constraints. forces: f (m,) on the robot, in the basis of their rows."""
+    tree, nv = tree_of(model), model.nv
+    with stage("variation of rows"):
+        q, v = along_tangents(tree, q), variables(v, first=nv)
+        joints = joint_kinematics(tree, q, v)
+        rows = constraint_rows(model, joints, outward_motion(tree, joints), q, v, k, "the derivative")
+        a: list[Array] = []
+        for node, (X, S, _, _) in zip(tree.nodes, joints, strict=True):
+            own = S @ qdd[node.v]
+            a.append(own if node.parent < 0 else X.apply(a[node.parent]) + own)
+        residual = np.concatenate([r.residual(a) for r in rows])
+        on_joints = _on_joints(tree, joints, rows, forces)
+    by = derivatives_of(residual, 2 * nv)
+    return ConstraintVariation(by[:, :nv], by[:, nv:], derivatives_of(on_joints, nv))
+
+
+def along_tangents(tree: Tree, q: Array) -> Array:
+    """q with its derivatives along `integrate(q, e_j)`: variable j."""
+    N = np.zeros((len(q), tree.nv), dtype=q.dtype)
+    for node in tree.nodes:
+        N[node.q, node.v] = node.joint.rate_map(q[node.q])
+    return with_derivatives(q, N)
+
+
+def _on_joints(tree: Tree, joints, rows: list[Rows], forces: Array) -> Array:
+    """J^T f."""
+    f: list[Array] = [np.zeros(6)] * len(tree.nodes)
+    start = 0
+    for r in rows:
+        mine = forces[start : start + len(r.k)]
+        start += len(r.k)
+        for block in r.blocks:
+            f[block.node] = f[block.node] + block.K.T @ mine
+    out = np.zeros(tree.nv, dtype=object)
+    for i, node in reversed(list(enumerate(tree.nodes))):
+        out[node.v] = joints[i].S.T @ f[i]
+        if node.parent >= 0:
+            f[node.parent] = f[node.parent] + joints[i].X.apply_T(f[i])
+    return out
