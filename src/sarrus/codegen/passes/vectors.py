@@ -1,0 +1,207 @@
+"""Where values must lie so that a repetition finds them without copying them: side by side, in vectors.
+
+The values that a repetition takes, and those that it makes, are columns: one value per application. Columns are one
+vector if their values can have the same distance in memory in every application; then one address says where all of
+them are. Columns are taken in their order, each beside the one before it. What cannot lie there, because it has its
+place elsewhere already (another repetition wants it there, it is an input, a constant), is copied to there before the
+loop; if that would be most of a column, the column begins a vector of its own. Columns of constants lie among the
+constants.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sarrus.codegen.passes.blocks import Blocks
+from sarrus.codegen.passes.steps import DISTANCES, Vector, in_vector
+from sarrus.codegen.tape.graph import Op
+from sarrus.codegen.tape.tape import Loop, Tape
+
+_COPIES = 0.5  # of a column, at most: a copy costs about as much as finding one more vector in one application
+
+
+@dataclass
+class InPlace:
+    """How one repetition finds its values."""
+
+    entries: list[int]
+    collected: list[int]
+    vectors: list[Vector] = field(default_factory=list)
+    copies: list[tuple[int, int]] = field(default_factory=list)  # values, and the places that they are copied to
+    unwanted: list[int] = field(default_factory=list)  # places of results that nobody needs
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Of all repetitions that work in place, by where they begin."""
+
+    loops: dict[int, InPlace]
+    blocks: list[dict[int, int]]  # values that must have slots side by side, by their places from 0 on
+    slot: dict[int, int]  # of values inside the repetitions: `steps.in_vector`
+    places: int  # how many there are beside the tape's own values, and numbered after them
+    constants: list[int]  # that follow the tape's own
+
+
+def lay_out(tape: Tape, loops: Sequence[Loop], fixed: dict[int, int]) -> Layout:
+    """The vectors of these repetitions. `fixed`: values (inputs and outputs) by slots that they have already."""
+    return _Layout(tape, fixed).of(loops)
+
+
+@dataclass
+class _Vector:
+    """One under construction: its first column, and the distances of all of them from there."""
+
+    column: list[int]
+    distances: dict[int, int]  # by value inside the loop
+
+
+class _Layout:
+    def __init__(self, tape: Tape, fixed: dict[int, int]) -> None:
+        self._tape, self._op = tape, tape.op.tolist()
+        self._blocks = Blocks()
+        self._blocks.add(dict(fixed), is_closed=True)
+        self._top = len(tape)
+        self._slot: dict[int, int] = {}
+        self._constants: list[int] = []
+        self._rows: dict[tuple[int, ...], int] = {}  # constants side by side: where they begin
+
+    def of(self, loops: Sequence[Loop]) -> Layout:
+        found = {loop.start: self._in_place(loop) for loop in loops}
+        blocks = []
+        for number, members in enumerate(self._blocks.members):
+            if number and len(members) > 1:
+                least = min(members)
+                blocks.append({place - least: value for place, value in members.items()})
+        return Layout(found, blocks, self._slot, self._top - len(self._tape), self._constants)
+
+    def _in_place(self, loop: Loop) -> InPlace:
+        tape = self._tape
+        inside = range(loop.start, loop.stop)
+        entries = [k for k in inside if self._op[k] == Op.ENTRY]
+        collected = np.flatnonzero(tape.op == Op.COLLECTED)
+        source = tape.arg[collected, 0]
+        collected = collected[(source >= loop.start) & (source < loop.stop)].tolist()
+        mine = InPlace(entries, collected)
+        results: dict[int, list[int]] = {}
+        for k, (value, application, _) in zip(collected, tape.arg[collected].tolist(), strict=True):
+            results.setdefault(value, [-1] * loop.limit)[application] = k
+        for column in results.values():
+            for r in [r for r, k in enumerate(column) if k < 0]:
+                column[r] = self._new_place()
+                mine.unwanted.append(column[r])
+        vectors: list[_Vector] = []
+        for value, column in results.items():
+            self._place_column(value, column, vectors, None, frozenset())
+        constants: dict[int, list[int]] = {}
+        of_entries: list[_Vector] = []
+        for k in entries:
+            column = tape.lists[tape.arg[k, 1]].tolist()
+            if all(self._op[x] == Op.CONST for x in column):
+                constants[k] = tape.arg[column, 0].tolist()
+            else:
+                self._place_column(k, column, of_entries, mine.copies, frozenset(collected))
+        for vector in (*vectors, *of_entries):
+            self._finish(vector, mine)
+        if constants:
+            for number, k in enumerate(constants):
+                self._slot[k] = in_vector(len(mine.vectors), number)
+            rows = list(zip(*constants.values(), strict=True))
+            mine.vectors.append(Vector([self._row(row) for row in rows], is_constant=True))
+        return mine
+
+    def _new_place(self) -> int:
+        self._top += 1
+        return self._top - 1
+
+    def _row(self, row: tuple[int, ...]) -> int:
+        """Where these constants are side by side."""
+        if len(row) == 1:
+            return row[0]
+        if row not in self._rows:
+            self._rows[row] = len(self._tape.constants) + len(self._constants)
+            self._constants += row
+        return self._rows[row]
+
+    def _place_column(
+        self,
+        value: int,
+        column: list[int],
+        vectors: list[_Vector],
+        copies: list[tuple[int, int]] | None,
+        later: frozenset[int],
+    ) -> None:
+        """Find a vector for a column, which `value` is inside the loop, or begin one with it.
+
+        copies  where copies are noted; None: there can be none
+        later   values that do not exist yet when the loop begins, so that they cannot be copied
+        """
+        blocks = self._blocks
+        for x in column:
+            if x not in blocks and (x >= len(self._op) or self._op[x] != Op.CONST):
+                blocks.add({0: x}, is_closed=x < len(self._op) and self._op[x] == Op.CARRIED)
+        for vector in reversed(vectors):
+            distance = blocks.distance(vector.column[0], column[0])
+            if distance is not None and self._allows(vector, distance):
+                pairs = zip(vector.column, column, strict=True)
+                if all(blocks.distance(a, b) == distance for a, b in pairs):
+                    vector.distances[value] = distance
+                    return
+        if vectors:
+            vector = vectors[-1]
+            pairs = zip(vector.column, column, strict=True)
+            known = Counter(d for d in (blocks.distance(a, b) for a, b in pairs) if d is not None)
+            for distance in (*(d for d, _ in known.most_common(1)), max(vector.distances.values()) + 1):
+                if self._allows(vector, distance) and self._attach(vector, distance, column, copies, later):
+                    vector.distances[value] = distance
+                    return
+        first = list(column)
+        for r, x in enumerate(column):
+            if x not in blocks and copies is not None:  # a constant
+                first[r] = self._new_place()
+                blocks.add({0: first[r]})
+                copies.append((x, first[r]))
+        vectors.append(_Vector(first, {value: 0}))
+
+    def _allows(self, vector: _Vector, distance: int) -> bool:
+        """Whether one more column can be that far from the first one."""
+        places = *vector.distances.values(), distance
+        return distance not in vector.distances.values() and max(places) - min(places) < DISTANCES
+
+    def _attach(
+        self,
+        vector: _Vector,
+        distance: int,
+        column: list[int],
+        copies: list[tuple[int, int]] | None,
+        later: frozenset[int],
+    ) -> bool:
+        """Let a column be so far from the first one of a vector, if that takes few copies."""
+        blocks, mark, top, mine, allowed = self._blocks, self._blocks.mark, self._top, [], _COPIES * len(column)
+        for at, x in zip(vector.column, column, strict=True):
+            if x in blocks:
+                if blocks.put(x, distance, at):
+                    continue
+                allowed -= 1
+            if copies is not None and allowed >= 0 and x not in later:
+                place = self._new_place()
+                blocks.add({0: place})
+                mine.append((x, place))
+                if blocks.put(place, distance, at):
+                    continue
+            blocks.undo(mark)
+            self._top = top
+            return False
+        if copies is not None:
+            copies += mine
+        return True
+
+    def _finish(self, vector: _Vector, mine: InPlace) -> None:
+        """Count distances from the least, and say which value is there in each application."""
+        least = min(vector.distances.values())
+        for value, distance in vector.distances.items():
+            self._slot[value] = in_vector(len(mine.vectors), distance - least)
+        mine.vectors.append(Vector([self._blocks.at(x, least) for x in vector.column]))
