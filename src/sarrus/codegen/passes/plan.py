@@ -23,11 +23,10 @@ from sarrus.codegen.passes.steps import (
     Table,
 )
 from sarrus.codegen.passes.vectors import InPlace, lay_out
-from sarrus.codegen.tape.graph import Op
+from sarrus.codegen.tape.graph import APART, Op
 from sarrus.codegen.tape.tape import IDLE, Loop, Tape
 
 _FUNCTIONS = {Op.ATAN2: "atan2", Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
-APART = frozenset((Op.SIN, Op.COS, *_FUNCTIONS, Op.PICK))  # done by steps of their own, from slots to slots
 
 
 def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:

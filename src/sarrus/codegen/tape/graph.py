@@ -97,6 +97,8 @@ _FOLD = {
 }
 
 
+# Computed by loops of their own, over many evaluations or lanes; text without them is straight-line code.
+APART = frozenset((Op.SIN, Op.COS, Op.ATAN2, Op.EXP, Op.LOG, Op.TANH, Op.PICK))
 TOGETHER = 400  # instructions that are written out before a repetition becomes a loop
 _ATTEMPTS = 4  # at guessing which numbers of a loop's state stay what they are, before all are carried
 
@@ -383,15 +385,20 @@ class Graph:
         return final, once.count if type(once.condition) is Symbol or not always else float(limit)
 
     def sweep(self, text: Sweep, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `repetition.sweep`. Short text is written out some times, as one longer one, because each turn costs."""
+        """See `repetition.sweep`. Where a turn costs, short text is written out some times, as one longer one.
+
+        It costs nearly nothing if it is straight-line code and hands on no state (`passes/vectors.py`).
+        """
         count, columns = sets.shape
         if self._inside >= 0 or count < 2:
             return written_out(text, state, sets)
         before = len(self.op)
         swept = self._swept(text, state, sets)
         inside = self.segment[self.loops[-1].carried[0]]
-        size = sum(where == inside for where in self.segment[before:])
-        together = TOGETHER // size
+        ops = [op for op, where in zip(self.op[before:], self.segment[before:], strict=True) if where == inside]
+        together = TOGETHER // len(ops)
+        if APART.isdisjoint(ops) and together < count:
+            together = together // 3 if len(self.loops[-1].carried) > 1 else 1
         if together < 2:
             return swept
         self.loops.pop()
