@@ -5,8 +5,6 @@ Numbers are exact enough for equal bits, as in `random_picks.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -15,20 +13,17 @@ from sarrus.codegen.tape.graph import Graph, Op
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
-from sarrus.spatial.repetition import sweep
+from sarrus.spatial.repetition import recursion, recursion_written_out, sweep, written_out
 from sarrus.spatial.replacement import replace_where
 
 INPUTS = 30
 
 
-def random_repetitions(seed: int, apply: Callable[..., tuple[Array, Array]] = sweep) -> Tape:
-    """Repetitions of earlier ones' results, of inputs, constants and what straight-line code makes of them.
-
-    apply  `written_out`: the same without any repetition
-    """
+def random_repetitions(seed: int, is_written_out: bool = False) -> Tape:
+    """Repetitions of earlier ones' results, of inputs, constants and what straight-line code makes of them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graph_module, "TOGETHER", 0)
-        return _Maker(seed, apply).tape()
+        return _Maker(seed, is_written_out).tape()
 
 
 def exact_states(batch: int, dtype: str = "float64", seed: int = 0) -> list[np.ndarray]:
@@ -37,8 +32,10 @@ def exact_states(batch: int, dtype: str = "float64", seed: int = 0) -> list[np.n
 
 
 class _Maker:
-    def __init__(self, seed: int, apply: Callable[..., tuple[Array, Array]]) -> None:
-        self._graph, self._apply = Graph(), apply
+    def __init__(self, seed: int, is_written_out: bool) -> None:
+        self._graph = Graph()
+        self._sweep = written_out if is_written_out else sweep
+        self._recursion = recursion_written_out if is_written_out else recursion
         self._rng = np.random.default_rng(seed)
         self._vectors: list[Array] = []  # values that belong together
         self._matrices: list[Array] = []  # results of repetitions, one row per application
@@ -119,7 +116,23 @@ class _Maker:
                 following = vector(*following[2:], *state[:2])
             return following, results[len(state) :]
 
-        last, results = self._apply(text, state, sets)
+        def recursive_text(row: Array, *rows: Array) -> Array:
+            of_text = np.random.default_rng(seed)
+            pool = [x for handed_on in rows for x in handed_on]
+            results = self._mixed(of_text, [*pool, *row, *same, 1.5], max(made, len(state)))
+            if len(state) > 1 and of_text.random() < 0.5:  # some as they come, one twice, one that is always the same
+                results = vector(*results[2:], rows[0][0], row[-1])
+            if of_text.random() < 0.3:
+                results[-1] = results[0] if of_text.random() < 0.5 else 0.25
+            return results
+
+        if rng.random() < 0.4:
+            width = int(rng.integers(1, 4))
+            start = vector(*(0.25 if rng.random() < 0.3 else x for x in state))
+            sources = [[int(s) for s in rng.integers(-1, r, size=width)] for r in range(rows)]
+            last, results = state[:0], self._recursion(recursive_text, sets, sources, start)
+        else:
+            last, results = self._sweep(text, state, sets)
         self._matrices.append(results)
         self._vectors += [row for row in results if rng.random() < 0.7]
         if len(last):

@@ -34,8 +34,8 @@ class Blocks:
         return self._place[second] - self._place[first]
 
     def at(self, value: int, distance: int) -> int:
-        """The value so far from this one."""
-        return self.members[self._block[value]][self._place[value] + distance]
+        """The value so far from this one; -1 if there is none."""
+        return self.members[self._block[value]].get(self._place[value] + distance, -1)
 
     def put(self, value: int, distance: int, other: int) -> bool:
         """Let a value be so far from another. False: that cannot be."""

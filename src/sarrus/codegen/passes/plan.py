@@ -88,7 +88,7 @@ def _repeated(tape: Tape, loop: Loop, steps: Sequence[Step]) -> list[Step]:
 def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table | Picks]:
     """The steps of the instructions start .. stop - 1. What they use from before is there already."""
     op, operands = tape.op[start:stop].tolist(), tape.operands(list(range(start, stop)))
-    inside = [[a - start for a in used if a >= start] for used in operands]
+    inside = [[a - start for a in used if start <= a < stop] for used in operands]
     level = [0] * len(op)  # instructions that are no part of a chunk on the longest way to this value
     for k, code in enumerate(op):
         if code not in IDLE:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -68,6 +69,7 @@ class _Layout:
         self._slot: dict[int, int] = {}
         self._constants: list[int] = []
         self._rows: dict[tuple[int, ...], int] = {}  # constants side by side: where they begin
+        self._copied: dict[int, int] = {}  # places of the loop at hand: what is copied to there
 
     def of(self, loops: Sequence[Loop]) -> Layout:
         found = {loop.start: self._in_place(loop) for loop in loops}
@@ -86,6 +88,7 @@ class _Layout:
         source = tape.arg[collected, 0]
         collected = collected[(source >= loop.start) & (source < loop.stop)].tolist()
         mine = InPlace(entries, collected)
+        self._copied = {}
         results: dict[int, list[int]] = {}
         for k, (value, application, _) in zip(collected, tape.arg[collected].tolist(), strict=True):
             results.setdefault(value, [-1] * loop.limit)[application] = k
@@ -95,21 +98,19 @@ class _Layout:
                 mine.unwanted.append(column[r])
         vectors: list[_Vector] = []
         for value, column in results.items():
-            self._place_column(value, column, vectors, None, frozenset())
-        constants: dict[int, list[int]] = {}
+            self._place_column(value, column, vectors, column)
+        columns = {k: tape.lists[tape.arg[k, 1]].tolist() for k in entries}
+        constants = {k: x for k, x in columns.items() if (tape.op[x] == Op.CONST).all()}
+        others = [(k, x) for k, x in columns.items() if k not in constants]
         of_entries: list[_Vector] = []
-        for k in entries:
-            column = tape.lists[tape.arg[k, 1]].tolist()
-            if all(self._op[x] == Op.CONST for x in column):
-                constants[k] = tape.arg[column, 0].tolist()
-            else:
-                self._place_column(k, column, of_entries, mine.copies, frozenset(collected))
+        for (k, column), (_, following) in pairwise([*others, *others[-1:]]):
+            self._place_column(k, column, of_entries, following, mine.copies, frozenset(collected))
         for vector in (*vectors, *of_entries):
             self._finish(vector, mine)
         if constants:
             for number, k in enumerate(constants):
                 self._slot[k] = in_vector(len(mine.vectors), number)
-            rows = list(zip(*constants.values(), strict=True))
+            rows = list(zip(*(tape.arg[x, 0].tolist() for x in constants.values()), strict=True))
             mine.vectors.append(Vector([self._row(row) for row in rows], is_constant=True))
         return mine
 
@@ -131,13 +132,15 @@ class _Layout:
         value: int,
         column: list[int],
         vectors: list[_Vector],
-        copies: list[tuple[int, int]] | None,
-        later: frozenset[int],
+        following: list[int],
+        copies: list[tuple[int, int]] | None = None,
+        later: frozenset[int] = frozenset(),
     ) -> None:
         """Find a vector for a column, which `value` is inside the loop, or begin one with it.
 
-        copies  where copies are noted; None: there can be none
-        later   values that do not exist yet when the loop begins, so that they cannot be copied
+        following  the next column
+        copies     where copies are noted; None: there can be none
+        later      values that do not exist yet when the loop begins, so that they cannot be copied
         """
         blocks = self._blocks
         for x in column:
@@ -158,13 +161,18 @@ class _Layout:
                 if self._allows(vector, distance) and self._attach(vector, distance, column, copies, later):
                     vector.distances[value] = distance
                     return
-        first = list(column)
-        for r, x in enumerate(column):
-            if x not in blocks and copies is not None:  # a constant
-                first[r] = self._new_place()
-                blocks.add({0: first[r]})
-                copies.append((x, first[r]))
-        vectors.append(_Vector(first, {value: 0}))
+        # A constant is copied once for all applications in which it is followed by the same value.
+        pairs = list(zip(column, following, strict=True))
+        constants = {pair: self._new_place() for pair in dict.fromkeys(pairs) if pair[0] not in blocks}
+        for (x, _), place in constants.items():
+            blocks.add({0: place})
+            self._note(copies, x, place)
+        vectors.append(_Vector([constants.get(pair, pair[0]) for pair in pairs], {value: 0}))
+
+    def _note(self, copies: list[tuple[int, int]] | None, value: int, place: int) -> None:
+        if copies is not None:
+            copies.append((value, place))
+            self._copied[place] = value
 
     def _allows(self, vector: _Vector, distance: int) -> bool:
         """Whether one more column can be that far from the first one."""
@@ -181,7 +189,10 @@ class _Layout:
     ) -> bool:
         """Let a column be so far from the first one of a vector, if that takes few copies."""
         blocks, mark, top, mine, allowed = self._blocks, self._blocks.mark, self._top, [], _COPIES * len(column)
+        copied = dict(self._copied)
         for at, x in zip(vector.column, column, strict=True):
+            if copied.get(blocks.at(at, distance)) == x:  # it is there already
+                continue
             if x in blocks:
                 if blocks.put(x, distance, at):
                     continue
@@ -190,13 +201,14 @@ class _Layout:
                 place = self._new_place()
                 blocks.add({0: place})
                 mine.append((x, place))
+                copied[place] = x
                 if blocks.put(place, distance, at):
                     continue
             blocks.undo(mark)
             self._top = top
             return False
-        if copies is not None:
-            copies += mine
+        for x, place in mine:
+            self._note(copies, x, place)
         return True
 
     def _finish(self, vector: _Vector, mine: InPlace) -> None:

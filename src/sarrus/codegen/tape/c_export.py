@@ -163,11 +163,20 @@ def _source(tape: Tape, name: str, real: str) -> str:
         lines = [f"    {name}_{chunk}({passed});" for chunk in called]
         if loop is not None:
             entries = [k for k in range(loop.start, loop.stop) if ops[k] == Op.ENTRY]
-            lines = [f"    {operand(k, -1)} = list{args[k][1]}[iteration];" for k in entries] + lines
+            lists = {args[k][1]: tape.lists[args[k][1]].tolist() for k in entries}
+            own = {number: [_own_place(x, loop, ops, args, kept) for x in lists[number]] for number in lists}
+            arrays = []
+            for number, members in lists.items():
+                outside = ["0" if place >= 0 else operand(x, -1) for x, place in zip(members, own[number], strict=True)]
+                arrays.append(_array(real, number, outside))
+                if max(own[number]) >= 0:
+                    arrays.append(f"    const long own{number}[] = {{{', '.join(map(str, own[number]))}}};")
+            fetched = {number: f"list{number}[iteration]" for number in lists}
+            for number in (number for number in lists if max(own[number]) >= 0):
+                fetched[number] = f"own{number}[iteration] < 0 ? {fetched[number]} : w[own{number}[iteration]]"
+            lines = [f"    {operand(k, -1)} = {fetched[args[k][1]]};" for k in entries] + lines
             lines += [f"    w[{kept[k]} + iteration] = {operand(k, -1)};" for k in kept if loop.start <= k < loop.stop]
             lines = _repeated(loop, lines, real, lambda x: operand(x, -1), args)
-            lists = {args[k][1]: tape.lists[args[k][1]].tolist() for k in entries}
-            arrays = [_array(real, number, [operand(x, -1) for x in members]) for number, members in lists.items()]
             lines = ["    {", *arrays, *lines, "    }"] if arrays else lines
         calls += lines
         calls += [] if last is None else ["    }"]
@@ -199,6 +208,13 @@ def _kept(tape: Tape, slot: dict[int, int]) -> dict[int, int]:
     slot.update({m: kept[k] + r for m, (k, r, _) in zip(collected.tolist(), tape.arg[collected].tolist(), strict=True)})
     slot.update({-1 - place: place for place in set(range(top)).difference(slot.values())})
     return kept
+
+
+def _own_place(x: int, loop: Loop, ops: list[int], args: list[list[int]], kept: dict[int, int]) -> int:
+    """Where in the work array the loop itself puts x, before it reads it; -1: x is from outside."""
+    source, application, _ = args[x]
+    is_own = ops[x] == Op.COLLECTED and loop.start <= source < loop.stop
+    return kept[source] + application if is_own else -1
 
 
 def _array(real: str, number: int, members: list[str]) -> str:
