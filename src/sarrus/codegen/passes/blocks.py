@@ -37,6 +37,15 @@ class Blocks:
         """The value so far from this one; -1 if there is none."""
         return self.members[self._block[value]].get(self._place[value] + distance, -1)
 
+    def is_closed(self, value: int) -> bool:
+        """Whether the block of this value is."""
+        return self._is_closed[self._block[value]]
+
+    def joins(self, value: int, other: int) -> bool:
+        """Whether these are in two blocks of which the first has more than this value."""
+        block = self._block.get(value)
+        return block is not None and block != self._block[other] and len(self.members[block]) > 1
+
     def put(self, value: int, distance: int, other: int) -> bool:
         """Let a value be so far from another. False: that cannot be."""
         into, moved = self._block[other], self._block[value]
@@ -49,11 +58,10 @@ class Blocks:
             into, moved, shift = moved, into, -shift
         there, here = self.members[into], self.members[moved]
         if len(here) == 1:  # which is usual
-            ((place, value),) = here.items()
-            if place + shift in there:
+            if next(iter(here)) + shift in there:
                 return False
-        elif any(place + shift in there for place in here):
-            return False
+        elif min(here) + shift <= max(there) and min(there) <= max(here) + shift:
+            return False  # side by side, not into each other's gaps, which others will need
         self._joined.append((into, moved, shift, list(here.values())))
         for place, value in here.items():
             there[place + shift] = value
@@ -62,12 +70,13 @@ class Blocks:
         return True
 
     @property
-    def mark(self) -> int:
+    def mark(self) -> tuple[int, int]:
         """What `undo` goes back to."""
-        return len(self._joined)
+        return len(self._joined), len(self.members)
 
-    def undo(self, mark: int) -> None:
-        while len(self._joined) > mark:
+    def undo(self, mark: tuple[int, int]) -> None:
+        joined, blocks = mark
+        while len(self._joined) > joined:
             into, moved, shift, values = self._joined.pop()
             there, here = self.members[into], self.members[moved]
             for value in values:
@@ -75,3 +84,7 @@ class Blocks:
                 del there[place]
                 here[place - shift] = value
                 self._block[value], self._place[value] = moved, place - shift
+        while len(self.members) > blocks:
+            self._is_closed.pop()
+            for value in self.members.pop().values():
+                del self._block[value], self._place[value]

@@ -69,8 +69,8 @@ def _in_place(tape: Tape, loop: Loop, found: InPlace, before: Chunk, body: Chunk
     moves = [*before.moves, *found.copies, *initial]
     following = [(u, k) for k, u in zip(loop.carried, loop.updated, strict=True) if u != k]
     body = Chunk(body.instructions, moves=following)
-    made, places = [*found.collected, *found.unwanted], [*found.unwanted, *(k for _, k in found.copies)]
-    step = Repeat(loop, body, found.vectors, found.entries, made, places)
+    places = sorted(found.places.union(k for _, k in found.copies))
+    step = Repeat(loop, body, found.vectors, found.entries, [*found.collected, *found.unwanted], places)
     before = Chunk(before.instructions, before.copies, moves)
     return [before, step] if before != Chunk([]) else [step]
 

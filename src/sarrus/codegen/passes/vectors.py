@@ -34,6 +34,7 @@ class InPlace:
     vectors: list[Vector] = field(default_factory=list)
     copies: list[tuple[int, int]] = field(default_factory=list)  # values, and the places that they are copied to
     unwanted: list[int] = field(default_factory=list)  # places of results that nobody needs
+    places: set[int] = field(default_factory=set)  # all that it uses, also those of copies that were there before
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def lay_out(tape: Tape, loops: Sequence[Loop], fixed: dict[int, int]) -> Layout:
 class _Vector:
     """One under construction: its first column, and the distances of all of them from there."""
 
-    column: list[int]
+    column: list[int]  # where the values of the first column are
+    columns: dict[int, list[int]]  # by their distances from there: what lies there
     distances: dict[int, int]  # by value inside the loop
 
 
@@ -69,7 +71,8 @@ class _Layout:
         self._slot: dict[int, int] = {}
         self._constants: list[int] = []
         self._rows: dict[tuple[int, ...], int] = {}  # constants side by side: where they begin
-        self._copied: dict[int, int] = {}  # places of the loop at hand: what is copied to there
+        self._copied: dict[int, int] = {}  # places that exist: what is copied to there
+        self._copies: dict[int, list[int]] = {}  # the other way round
 
     def of(self, loops: Sequence[Loop]) -> Layout:
         found = {loop.start: self._in_place(loop) for loop in loops}
@@ -88,7 +91,6 @@ class _Layout:
         source = tape.arg[collected, 0]
         collected = collected[(source >= loop.start) & (source < loop.stop)].tolist()
         mine = InPlace(entries, collected)
-        self._copied = {}
         results: dict[int, list[int]] = {}
         for k, (value, application, _) in zip(collected, tape.arg[collected].tolist(), strict=True):
             results.setdefault(value, [-1] * loop.limit)[application] = k
@@ -112,6 +114,10 @@ class _Layout:
                 self._slot[k] = in_vector(len(mine.vectors), number)
             rows = list(zip(*(tape.arg[x, 0].tolist() for x in constants.values()), strict=True))
             mine.vectors.append(Vector([self._row(row) for row in rows], is_constant=True))
+        if any(guard.start <= loop.start < guard.stop for guard in tape.guards):
+            for value, place in mine.copies:  # they may be skipped, so nobody else may use them
+                del self._copied[place]
+                self._copies[value].remove(place)
         return mine
 
     def _new_place(self) -> int:
@@ -151,7 +157,7 @@ class _Layout:
             if distance is not None and self._allows(vector, distance):
                 pairs = zip(vector.column, column, strict=True)
                 if all(blocks.distance(a, b) == distance for a, b in pairs):
-                    vector.distances[value] = distance
+                    vector.distances[value], vector.columns[distance] = distance, column
                     return
         if vectors:
             vector = vectors[-1]
@@ -167,12 +173,13 @@ class _Layout:
         for (x, _), place in constants.items():
             blocks.add({0: place})
             self._note(copies, x, place)
-        vectors.append(_Vector([constants.get(pair, pair[0]) for pair in pairs], {value: 0}))
+        vectors.append(_Vector([constants.get(pair, pair[0]) for pair in pairs], {0: column}, {value: 0}))
 
     def _note(self, copies: list[tuple[int, int]] | None, value: int, place: int) -> None:
         if copies is not None:
             copies.append((value, place))
             self._copied[place] = value
+            self._copies.setdefault(value, []).append(place)
 
     def _allows(self, vector: _Vector, distance: int) -> bool:
         """Whether one more column can be that far from the first one."""
@@ -188,28 +195,58 @@ class _Layout:
         later: frozenset[int],
     ) -> bool:
         """Let a column be so far from the first one of a vector, if that takes few copies."""
-        blocks, mark, top, mine, allowed = self._blocks, self._blocks.mark, self._top, [], _COPIES * len(column)
-        copied = dict(self._copied)
-        for at, x in zip(vector.column, column, strict=True):
+        blocks, mark, top = self._blocks, self._blocks.mark, self._top
+        first, copied, mine = list(vector.column), dict(self._copied), list[tuple[int, int]]()
+        allowed = _COPIES * len(column)
+        # Blocks become one if that is so in most applications; else it is by chance, and in the way of other columns.
+        may_join = 2 * sum(blocks.joins(x, at) for at, x in zip(first, column, strict=True)) >= len(column)
+
+        def copy(x: int) -> int:
+            place = self._new_place()
+            mine.append((x, place))
+            copied[place] = x
+            return place
+
+        for r, (at, x) in enumerate(zip(vector.column, column, strict=True)):
             if copied.get(blocks.at(at, distance)) == x:  # it is there already
                 continue
             if x in blocks:
-                if blocks.put(x, distance, at):
+                if (may_join or not blocks.joins(x, at)) and blocks.put(x, distance, at):
                     continue
                 allowed -= 1
+            row = {d: values[r] for d, values in vector.columns.items()} | {distance: x}
+            elsewhere = self._copy_of_row(row)
+            if elsewhere >= 0:
+                first[r] = elsewhere
+                continue
             if copies is not None and allowed >= 0 and x not in later:
-                place = self._new_place()
-                blocks.add({0: place})
-                mine.append((x, place))
-                copied[place] = x
-                if blocks.put(place, distance, at):
+                if blocks.at(at, distance) < 0 and not blocks.is_closed(at):
+                    place = copy(x)
+                    blocks.add({0: place})
+                    blocks.put(place, distance, at)
+                    continue
+                allowed -= len(row) - 1
+                if allowed >= 0 and later.isdisjoint(row.values()):  # another value is there: a row of its own
+                    places = {d: copy(value) for d, value in row.items()}
+                    blocks.add(places)
+                    first[r] = places[0]
                     continue
             blocks.undo(mark)
             self._top = top
             return False
+        vector.column[:] = first
+        vector.columns[distance] = column
         for x, place in mine:
             self._note(copies, x, place)
         return True
+
+    def _copy_of_row(self, row: dict[int, int]) -> int:
+        """The place of the first value of a row (values by distances) that has been copied; -1: it has not."""
+        for place in self._copies.get(row[0], ()):
+            found = ((self._blocks.at(place, d), x) for d, x in row.items())
+            if all(y == x or self._copied.get(y) == x for y, x in found):
+                return place
+        return -1
 
     def _finish(self, vector: _Vector, mine: InPlace) -> None:
         """Count distances from the least, and say which value is there in each application."""
@@ -217,3 +254,5 @@ class _Layout:
         for value, distance in vector.distances.items():
             self._slot[value] = in_vector(len(mine.vectors), distance - least)
         mine.vectors.append(Vector([self._blocks.at(x, least) for x in vector.column]))
+        found = {self._blocks.at(x, d) for d in vector.distances.values() for x in vector.column}
+        mine.places.update(x for x in found if x >= len(self._tape))
