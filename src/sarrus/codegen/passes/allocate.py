@@ -145,9 +145,9 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
         actions.append(Store(a, slot))
     for a, waits, slot in saved:
         actions += [Load(a, waits), Store(a, slot)]
-    for k in chunk.copies:
-        targets = [slot for slot in plan.stores[k] if slot != plan.slot[k] or tape.op[k] == Op.CONST]
-        if targets and tape.op[k] != Op.CONST:
+    for k, is_constant in zip(chunk.copies, (tape.op[chunk.copies] == Op.CONST).tolist(), strict=True):
+        targets = [slot for slot in plan.stores[k] if slot != plan.slot[k] or is_constant]
+        if targets and not is_constant:
             actions.append(Load(k, plan.slot[k]))
         actions += [Store(k, slot) for slot in targets]
     return actions, spill_top - first_spill_slot

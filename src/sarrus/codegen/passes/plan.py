@@ -51,7 +51,8 @@ def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
             steps += _repeated(tape, loop, straight)
         steps += [] if last is None else [Leave()]
     direct = IDLE | APART
-    copies = sorted({k for result in tape.results for k in result.tolist() if tape.op[k] in direct})
+    results = np.unique(np.concatenate([np.zeros(0, np.int32), *tape.results]))
+    copies = results[np.isin(tape.op[results], list(direct))].tolist()
     if copies:
         steps.append(Chunk([], copies))
     return with_slots(tape, steps, layout)

@@ -79,8 +79,11 @@ def with_slots(tape: Tape, steps: list[Step], layout: Layout) -> Plan:
 
 def _does_something(tape: Tape, step: Chunk, slots: _Slots) -> bool:
     """Whether not all that it would copy is there already."""
-    copies = any(tape.op[k] == Op.CONST or slots.stores[k] != [slots.slot[k]] for k in step.copies)
-    return copies or bool(step.instructions or step.moves)
+    if step.instructions or step.moves:
+        return True
+    is_constant = (tape.op[step.copies] == Op.CONST).tolist()
+    pairs = zip(step.copies, is_constant, strict=True)
+    return any(is_constant or slots.stores[k] != [slots.slot[k]] for k, is_constant in pairs)
 
 
 def _settle_instructions(tape: Tape, step: Chunk, s: int, lives: _Lives, slots: _Slots) -> None:

@@ -22,6 +22,7 @@ from sarrus.codegen.passes.steps import DISTANCES, Vector, in_vector
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Loop, Tape
 
+_CONST, _CARRIED = int(Op.CONST), int(Op.CARRIED)  # (names of an enumeration are slow to look up)
 _COPIES = 0.5  # of a column, at most: a copy costs about as much as finding one more vector in one application
 
 
@@ -150,8 +151,10 @@ class _Layout:
         """
         blocks = self._blocks
         for x in column:
-            if x not in blocks and (x >= len(self._op) or self._op[x] != Op.CONST):
-                blocks.add({0: x}, is_closed=x < len(self._op) and self._op[x] == Op.CARRIED)
+            if x not in blocks:
+                code = self._op[x] if x < len(self._op) else -1
+                if code != _CONST:
+                    blocks.add({0: x}, is_closed=code == _CARRIED)
         for vector in reversed(vectors):
             distance = blocks.distance(vector.column[0], column[0])
             if distance is not None and self._allows(vector, distance):
