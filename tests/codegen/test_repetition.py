@@ -131,18 +131,34 @@ def test_what_nobody_needs_is_gone():
 
 
 def test_short_text_is_written_out_some_times():
-    """As often as makes it worth a loop, and what is left after that."""
-    graph = Graph()
+    """As often as makes it worth a loop, and what is left after that; not if it works in place, and there is enough."""
     size, count = 7, 200
-    a = graph.inputs(0, count)
-    results = repeat(lambda x: vector(x[0] * x[0] + 1.0), a[:, None])
-    tape = tape_of(graph, (Port("a", (count,)),), {"y": results})
-    (loop,) = tape.loops
-    assert 1 < loop.limit < count
-    assert loop.stop - loop.start < graph_module.TOGETHER
-    assert tape.op_count.total == 2 * count
     x = np.random.default_rng(0).normal(size=(size, count))
-    np.testing.assert_allclose(native(tape, [x])[0], x * x + 1.0, rtol=1e-15)
+    for square, expected, turns in (
+        (lambda x: vector(x[0].sin() * x[0] + 1.0), np.sin(x) * x + 1.0, range(2, count // 2)),
+        (lambda x: vector(x[0] * x[0] * x[0] + 1.0), x * x * x + 1.0, [count]),
+    ):
+        graph = Graph()
+        results = repeat(square, graph.inputs(0, count)[:, None])
+        tape = tape_of(graph, (Port("a", (count,)),), {"y": results})
+        (loop,) = tape.loops
+        assert loop.limit in turns
+        assert loop.stop - loop.start < graph_module.TOGETHER
+        assert tape.op_count.total == 3 * count
+        np.testing.assert_allclose(native(tape, [x])[0], expected, rtol=1e-14, atol=1e-15)
+        graph = Graph()
+        a = graph.inputs(0, 40)
+        assert tape_of(graph, (Port("a", (40,)),), {"y": repeat(square, a[:, None])}).loops == ()
+
+
+def test_recursions_in_place_are_written_out_a_few_times():
+    graph = Graph()
+    a = graph.inputs(0, 201)
+    last, _ = sweep(lambda s, x: (s * x + s * s, x), a[:1], a[1:, None])
+    tape = tape_of(graph, (Port("a", (201,)),), {"y": last})
+    (loop,) = tape.loops
+    assert 2 < loop.limit < 50
+    assert loop.stop - loop.start < graph_module.TOGETHER / 3
 
 
 def test_one_set_is_no_repetition():

@@ -43,6 +43,10 @@ class AbstractScalar(ABC):
     def sweep(self, text: Any, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """See `repetition.sweep`; one of the scalars is self."""
 
+    @abstractmethod
+    def recursion(self, text: Any, sets: np.ndarray, sources: Sequence[Sequence[int]], start: np.ndarray) -> np.ndarray:
+        """See `repetition.recursion`; one of the scalars is self."""
+
 
 def choose(a: Scalar, b: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     """`yes` where a < b, else `no`. Both are evaluated, so neither may be an error."""

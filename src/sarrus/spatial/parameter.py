@@ -79,6 +79,9 @@ class Parameter(AbstractScalar):
     def sweep(self, text, state, sets):
         raise TypeError("a repetition on a model's bare parameters: trace the algorithm instead")
 
+    def recursion(self, text, sets, sources, start):
+        raise TypeError("a recursion on a model's bare parameters: trace the algorithm instead")
+
     # NumPy calls these on the elements of object arrays.
     def sin(self):
         return Parameter(self.expression.sin())

@@ -23,6 +23,7 @@ class Artifact:
     steps: list[int]
     slots: int  # of the workspace
     transfers: list[int]  # where the code is that moves blocks into lanes and out again; -1: there is none
+    constants: list[int]  # of the tape, that follow all of its constants once more
     stats: dict[str, float]
 
     def to_bytes(self) -> bytes:
@@ -43,7 +44,8 @@ class Artifact:
         transfers = [_whole(x, len(code), -1) for x in read["transfers"]]
         if len(transfers) != 2:
             raise ValueError("no machine code")
-        return Artifact(code, read["is_flat"], single, lanes, read["steps"], slots, transfers, read["stats"])
+        constants = [_whole(x, _MOST_SLOTS) for x in read["constants"]]
+        return Artifact(code, read["is_flat"], single, lanes, read["steps"], slots, transfers, constants, read["stats"])
 
 
 def chunk_names(lane: Lane, count: int) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.windows import Windows
 from sarrus.codegen.passes.allocate import Action, Compute, Load, Store
+from sarrus.codegen.passes.steps import FOURTHS, Repeat
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, Tape
 
@@ -32,8 +33,10 @@ _TEMPLATES = {
 }
 
 
-def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str) -> str:
-    """One straight-line function `name(workspace, constants)`."""
+def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str, repeat: Repeat | None = None) -> str:
+    """One function `name(workspace, constants)`: straight-line code; or, with a table as its third argument, a loop
+    around it.
+    """
     op, arg, constants = tape.op, tape.arg, tape.constants
     T, size = lane.type, lane.bytes
     fixed = {
@@ -42,7 +45,9 @@ def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str) -> str:
     templates = {code: text.format_map(_Keep(fixed)) for code, text in _TEMPLATES.items()}
     pointer = f"ptr align {lane.alignment}"
     windows = Windows(actions, size)
-    lines = [f"define void @{name}({pointer} %w, {pointer} %k) nounwind {{", *windows.prologue]
+    parameters = f"{pointer} %w, {pointer} %k" + (", ptr %table" if repeat else "")
+    lines = [f"define void @{name}({parameters}) nounwind {{", "entry:", *windows.prologue]
+    lines += _begin_turn(repeat, size) if repeat else []
     names: dict[int, str] = {}
 
     def operand(a: int) -> str:
@@ -62,8 +67,33 @@ def emit_chunk(tape: Tape, actions: list[Action], lane: Lane, name: str) -> str:
         elif type(action) is Store:
             lines.append(f" %p{number} = {windows.address(action.slot)}")
             lines.append(f" store {T} {operand(action.value)}, ptr %p{number}, align {lane.alignment}")
+    lines += _end_turn(repeat) if repeat else []
     lines.append(" ret void\n}")
     return "\n".join(lines)
+
+
+def _begin_turn(repeat: Repeat, size: int) -> list[str]:
+    """Where each vector is in this application, as the table says (`words.py`)."""
+    lines = [" br label %again", "again:", " %row = phi ptr [%table, %entry], [%next, %again]"]
+    for number, vector in enumerate(repeat.vectors):
+        lines += [
+            f" %at{number} = getelementptr i8, ptr %row, i64 {8 * number}",
+            f" %word{number} = load i64, ptr %at{number}, align 8",
+            f" %bytes{number} = mul i64 %word{number}, {size // FOURTHS}",
+            f" %vector{number} = getelementptr i8, ptr {'%k' if vector.is_constant else '%w'}, i64 %bytes{number}",
+        ]
+    return lines
+
+
+def _end_turn(repeat: Repeat) -> list[str]:
+    row = 8 * len(repeat.vectors)
+    return [
+        f" %next = getelementptr i8, ptr %row, i64 {row}",
+        f" %end = getelementptr i8, ptr %table, i64 {row * repeat.loop.limit}",
+        " %more = icmp ne ptr %next, %end",
+        " br i1 %more, label %again, label %done",
+        "done:",
+    ]
 
 
 class _Keep(dict):

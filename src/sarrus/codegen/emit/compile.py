@@ -15,7 +15,7 @@ from sarrus.codegen.passes.chain import chain
 from sarrus.codegen.passes.fuse import fuse
 from sarrus.codegen.passes.plan import plan
 from sarrus.codegen.passes.schedule import schedule
-from sarrus.codegen.passes.steps import Chunk
+from sarrus.codegen.passes.steps import Chunk, Repeat
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.encode import can_encode, encoded
 from sarrus.codegen.x86.registers import Assignment
@@ -37,11 +37,13 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
         made_by = LLVM
     fused = chain(fuse(tape)) if lane.fma else tape
     planned = plan(fused, schedule(fused), CHUNK_SIZES[made_by])
-    allocated = [allocate(planned, step) for step in planned.steps if isinstance(step, Chunk)]
+    functions = [step for step in planned.steps if isinstance(step, (Chunk, Repeat))]
+    allocated = [allocate(planned, step.body if isinstance(step, Repeat) else step) for step in functions]
     actions = [action for action, _ in allocated]
+    repeats = [step if isinstance(step, Repeat) else None for step in functions]
     words = words_of(planned, max((spills for _, spills in allocated), default=0))
     clock.append(time.perf_counter())
-    code, is_flat, chunks = (_encode if made_by == X86 else _compile)(fused, actions, lanes)
+    code, is_flat, chunks = (_encode if made_by == X86 else _compile)(fused, actions, repeats, lanes)
     clock.append(time.perf_counter())
     stats: dict[str, float] = {
         "instructions": sum(type(a) is Compute for chunk in actions for a in chunk),
@@ -55,14 +57,17 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
     transfers = [-1, -1]
     if made_by == X86 and (lane.bits, lane.count) == (8 * SCALAR, LANES):
         code, transfers = _with_transfers(code, tape)
-    return Artifact(code, is_flat, chunks[0], chunks[-1], words.steps, words.slots, transfers, stats)
+    places = chunks[0], chunks[-1]
+    return Artifact(code, is_flat, *places, words.steps, words.slots, transfers, planned.constants, stats)
 
 
-def _encode(tape: Tape, actions: list[list[Action]], lanes: list[Lane]) -> tuple[bytes, bool, list[list[int]]]:
+def _encode(
+    tape: Tape, actions: list[list[Action]], repeats: list[Repeat | None], lanes: list[Lane]
+) -> tuple[bytes, bool, list[list[int]]]:
     """By our own encoder. Registers are assigned once for all lanes."""
     assignment = Assignment(tape)
-    for chunk in actions:
-        assignment.add(chunk)
+    for chunk, repeat in zip(actions, repeats, strict=True):
+        assignment.add(chunk, repeat)
     functions = [code for lane in lanes for code in encoded(assignment, lane.bits, lane.count)]
     image, places = side_by_side(functions)
     return image, True, [places[len(actions) * n : len(actions) * (n + 1)] for n in range(len(lanes))]
@@ -76,7 +81,9 @@ def _with_transfers(code: bytes, tape: Tape) -> tuple[bytes, list[int]]:
     return image, [-1 if x is None else place for x, place in zip(transfers, places[1:], strict=True)]
 
 
-def _compile(tape: Tape, actions: list[list[Action]], lanes: list[Lane]) -> tuple[bytes, bool, list[list[int]]]:
+def _compile(
+    tape: Tape, actions: list[list[Action]], repeats: list[Repeat | None], lanes: list[Lane]
+) -> tuple[bytes, bool, list[list[int]]]:
     """By LLVM."""
     from sarrus.codegen.emit import jit
     from sarrus.codegen.emit.chunk import emit_chunk
@@ -84,9 +91,9 @@ def _compile(tape: Tape, actions: list[list[Action]], lanes: list[Lane]) -> tupl
 
     names = [chunk_names(lane, len(actions)) for lane in lanes]
     parts = [
-        emit_chunk(tape, chunk, lane, name)
+        emit_chunk(tape, chunk, lane, name, repeat)
         for lane, of_lane in zip(lanes, names, strict=True)
-        for chunk, name in zip(actions, of_lane, strict=True)
+        for chunk, name, repeat in zip(actions, of_lane, repeats, strict=True)
     ]
     obj = jit.compile_object("\n".join([declarations(lanes[0].bits), *parts]))
     flat_names = [name for of_lane in names for name in of_lane]

@@ -1,6 +1,7 @@
 """The driver of a kernel's steps, as IR: it reads the words of `words.py`, for one kind of lane.
 
-Each kind of step has a function `(workspace, constants, step) -> words to the next step`; chunks are called directly.
+Each kind of step has a function `(workspace, constants, step) -> words to the next step`; chunks and repetitions, which
+are the kernel's own code, are called directly.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.moves import emit_moves
 from sarrus.codegen.emit.picks import emit_picks
 from sarrus.codegen.emit.table import emit_table
-from sarrus.codegen.emit.words import HEADER_BYTES, NONE, TABLES, Header, Kind
+from sarrus.codegen.emit.words import HEADER_BYTES, NONE, REPEAT_BEGIN, TABLES, Header, Kind
 from sarrus.codegen.emit.writer import Writer
 
 
@@ -42,13 +43,20 @@ def emit_run(lane: Lane, name: str) -> str:
     is_chunk = w.value(f"icmp eq i64 {kind}, {Kind.CHUNK:d}")
     w.do(f"br i1 {is_chunk}, label %chunk, label %other")
     w.label("other")
-    cases = " ".join(f"i64 {kind:d}, label %{kind.name.lower()}" for kind in handlers)
+    cases = " ".join(f"i64 {kind:d}, label %{kind.name.lower()}" for kind in (Kind.REPEAT, *handlers))
     w.do(f"switch i64 {kind}, label %end [{cases}]")
     w.label("chunk")
     number = w.value(f"load i64, ptr {w.offset(step, 8)}, align 8")
     code = w.value(f"load ptr, ptr {w.offset(chunks, w.value(f'mul i64 {number}, 8'))}, align 8")
     w.do(f"call void {code}(ptr %w, ptr %k)")
     w.do(f"store ptr {w.offset(step, 16)}, ptr {place}, align 8")
+    w.do("br label %next")
+    w.label("repeat")
+    number = w.value(f"load i64, ptr {w.offset(step, 16)}, align 8")
+    code = w.value(f"load ptr, ptr {w.offset(chunks, w.value(f'mul i64 {number}, 8'))}, align 8")
+    w.do(f"call void {code}(ptr %w, ptr %k, ptr {w.offset(step, 8 * REPEAT_BEGIN)})")
+    words = w.value(f"load i64, ptr {w.offset(step, 8)}, align 8")
+    w.do(f"store ptr {w.offset(step, w.value(f'mul i64 {words}, 8'))}, ptr {place}, align 8")
     w.do("br label %next")
     for kind, handler in handlers.items():
         w.label(kind.name.lower())

@@ -18,6 +18,7 @@ import numpy as np
 
 from sarrus.codegen.emit import host
 from sarrus.codegen.passes.allocate import Action, Compute
+from sarrus.codegen.passes.steps import DISTANCES, IN_VECTOR
 from sarrus.codegen.passes.windows import most_used
 
 BASES = 7  # registers that a function need not save
@@ -26,7 +27,8 @@ _VECTOR = 64  # bytes from which on displacements are counted in vectors (AVX-51
 
 
 class Windows:
-    """Addresses in the workspace %w and among the constants %k, as IR; `prologue` defines the bases.
+    """Addresses in the workspace %w, among the constants %k and in vectors %vector0, %vector1 ..., as IR; `prologue`
+    defines the bases.
 
     The slot of constant c is -1 - c.
     """
@@ -41,6 +43,7 @@ class Windows:
         span = max(1, _REACH * scale // slot_bytes)
         middle = _REACH // 2 * scale
         slots = np.array([action.slot for action in actions if not isinstance(action, Compute)], dtype=int)
+        slots = slots[slots < IN_VECTOR]
         for number, start in enumerate(most_used(slots, span, BASES)):
             self.prologue += [
                 f" %base{number} = {self._far(start, middle)}",
@@ -51,6 +54,9 @@ class Windows:
                 self._base.setdefault(slot, (number, i * slot_bytes - middle))
 
     def address(self, slot: int) -> str:
+        if slot >= IN_VECTOR:
+            number, distance = divmod(slot - IN_VECTOR, DISTANCES)
+            return f"getelementptr i8, ptr %vector{number}, i64 {distance * self._size}"
         if slot in self._base:
             number, offset = self._base[slot]
             return f"getelementptr i8, ptr %near{number}, i64 {offset}"

@@ -15,7 +15,20 @@ from itertools import accumulate
 
 import numpy as np
 
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Leave, Picks, Plan, Table
+from sarrus.codegen.passes.steps import (
+    FOURTHS,
+    Again,
+    Begin,
+    Chunk,
+    Enter,
+    Fetch,
+    Keep,
+    Leave,
+    Picks,
+    Plan,
+    Repeat,
+    Table,
+)
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 
@@ -23,7 +36,9 @@ from sarrus.codegen.tape.tape import Port, Tape
 # code that moves whole blocks of states (`x86/transfer.py`; zero: it has none).
 Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER", start=0)
 HEADER_BYTES = 192  # before the constants, which begin at a cache line; it ends with the encoder's patterns
-Kind = IntEnum("Kind", "END CHUNK BEGIN AGAIN ENTER PICK FETCH KEEP SINCOS ATAN2 EXP LOG TANH", start=0)  # of a step
+Kind = IntEnum(
+    "Kind", "END CHUNK REPEAT BEGIN AGAIN ENTER PICK FETCH KEEP SINCOS ATAN2 EXP LOG TANH", start=0
+)  # of a step
 TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Kind.LOG, "tanh": Kind.TANH}
 WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
 NONE = -(2**62)  # in place of a value
@@ -52,6 +67,10 @@ def words_of(plan: Plan, spills: int) -> Words:
     for step in plan.steps:
         if isinstance(step, Chunk):
             words += [Kind.CHUNK, chunks]
+            chunks += 1
+        elif isinstance(step, Repeat):
+            rows = _rows(plan, step)
+            words += [Kind.REPEAT, REPEAT_BEGIN + len(rows), chunks, *rows]
             chunks += 1
         elif isinstance(step, Table):
             words += _table(plan, step)
@@ -83,6 +102,15 @@ def words_of(plan: Plan, spills: int) -> Words:
             begin, _ = open_steps.pop()
             words[begin + 1] = len(words) - begin
     return Words([*words, Kind.END], slots)
+
+
+REPEAT_BEGIN = 3  # words of `Repeat` before the table: its kind, words to the next step, the number of its function
+
+
+def _rows(plan: Plan, step: Repeat) -> list[int]:
+    """The table of a repetition: per application, where each of its vectors is."""
+    columns = [x.first if x.is_constant else [plan.slot[k] for k in x.first] for x in step.vectors]
+    return [FOURTHS * place for row in zip(*columns, strict=True) for place in row]
 
 
 def _again(plan: Plan, step: Again, slots: int) -> tuple[int, list[int]]:

@@ -51,6 +51,12 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
     for position, needed in enumerate(operands):
         for a in needed:
             uses.setdefault(a, []).append(position)
+    moves = [(a, plan.slot[k]) for a, k in chunk.moves if tape.op[a] == Op.CONST or plan.slot[a] != plan.slot[k]]
+    written = {slot for _, slot in moves}
+    moves.sort(key=lambda move: plan.slot[move[0]] not in written)  # what is overwritten is read first
+    for position, (a, _) in enumerate(moves, start=len(sequence)):
+        if tape.op[a] != Op.CONST:
+            uses.setdefault(a, []).append(position)
     for positions in uses.values():
         positions.reverse()  # the next use is the last element
 
@@ -120,9 +126,28 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
             in_memory.add(k)
         if uses.get(k):
             held.add(k)
-    for k in chunk.copies:
-        if tape.op[k] != Op.CONST:
+    saved: list[tuple[int, int, int]] = []  # what waits until all is written: where, and for which slot
+    for a, slot in moves:
+        if tape.op[a] == Op.CONST:
+            actions.append(Store(a, slot))
+            continue
+        if a not in held:
+            while len(held) >= registers:
+                evict({a})
+            actions.append(Load(a, home[a]))
+            held.add(a)
+        uses[a].pop()
+        if not uses[a]:
+            held.discard(a)
+        if plan.slot[a] in written:
+            saved.append((a, spill_top, slot))
+            slot, spill_top = spill_top, spill_top + 1
+        actions.append(Store(a, slot))
+    for a, waits, slot in saved:
+        actions += [Load(a, waits), Store(a, slot)]
+    for k, is_constant in zip(chunk.copies, (tape.op[chunk.copies] == Op.CONST).tolist(), strict=True):
+        targets = [slot for slot in plan.stores[k] if slot != plan.slot[k] or is_constant]
+        if targets and not is_constant:
             actions.append(Load(k, plan.slot[k]))
-        for slot in plan.stores[k]:
-            actions.append(Store(k, slot))
+        actions += [Store(k, slot) for slot in targets]
     return actions, spill_top - first_spill_slot

@@ -7,29 +7,73 @@ from itertools import pairwise
 
 import numpy as np
 
-from sarrus.codegen.passes.slots import with_slots
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Leave, Picks, Plan, Step, Table
-from sarrus.codegen.tape.graph import Op
+from sarrus.codegen.passes.slots import fixed_slots, with_slots
+from sarrus.codegen.passes.steps import (
+    Again,
+    Begin,
+    Chunk,
+    Enter,
+    Fetch,
+    Keep,
+    Leave,
+    Picks,
+    Plan,
+    Repeat,
+    Step,
+    Table,
+)
+from sarrus.codegen.passes.vectors import InPlace, lay_out
+from sarrus.codegen.tape.graph import APART, Op
 from sarrus.codegen.tape.tape import IDLE, Loop, Tape
 
 _FUNCTIONS = {Op.ATAN2: "atan2", Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
-APART = frozenset((Op.SIN, Op.COS, *_FUNCTIONS, Op.PICK))  # done by steps of their own, from slots to slots
 
 
 def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
     """Cut each segment's instructions, in the order given, into steps and give values their slots."""
     steps: list[Step] = []
-    for (start, stop, loop), order in zip(tape.segments, orders, strict=True):
+    segments = list(tape.segments)
+    pieces = [_steps(tape, *piece[:2], order, chunk_size) for piece, order in zip(segments, orders, strict=True)]
+    bodies = {loop: body for (_, _, loop), x in zip(segments, pieces, strict=True) if loop and (body := _body(loop, x))}
+    layout = lay_out(tape, list(bodies), fixed_slots(tape))
+    for (start, stop, loop), straight in zip(segments, pieces, strict=True):
         first, last = tape.guard_at(start, stop)
-        straight = _steps(tape, start, stop, order, chunk_size)
         steps += [] if first is None else [Enter(first)]
-        steps += straight if loop is None else _repeated(tape, loop, straight)
+        if loop is None:
+            steps += straight
+        elif loop in bodies:
+            before = Chunk([])
+            if steps and isinstance(steps[-1], Chunk):
+                before = steps[-1]
+                steps.pop()
+            steps += _in_place(tape, loop, layout.loops[start], before, bodies[loop])
+        else:
+            steps += _repeated(tape, loop, straight)
         steps += [] if last is None else [Leave()]
     direct = IDLE | APART
-    copies = sorted({k for result in tape.results for k in result.tolist() if tape.op[k] in direct})
+    results = np.unique(np.concatenate([np.zeros(0, np.int32), *tape.results]))
+    copies = results[np.isin(tape.op[results], list(direct))].tolist()
     if copies:
         steps.append(Chunk([], copies))
-    return with_slots(tape, steps)
+    return with_slots(tape, steps, layout)
+
+
+def _body(loop: Loop, steps: Sequence[Step]) -> Chunk | None:
+    """The code of a repetition that works in place."""
+    chunks = [step for step in steps if isinstance(step, Chunk)]
+    return chunks[0] if loop.is_repetition and len(steps) == len(chunks) == 1 else None
+
+
+def _in_place(tape: Tape, loop: Loop, found: InPlace, before: Chunk, body: Chunk) -> list[Step]:
+    """A repetition as one step, and the chunk before it, which also puts values where it finds them."""
+    initial = [(int(tape.arg[k, 0]), k) for k in loop.carried]
+    moves = [*before.moves, *found.copies, *initial]
+    following = [(u, k) for k, u in zip(loop.carried, loop.updated, strict=True) if u != k]
+    body = Chunk(body.instructions, moves=following)
+    places = sorted(found.places.union(k for _, k in found.copies))
+    step = Repeat(loop, body, found.vectors, found.entries, [*found.collected, *found.unwanted], places)
+    before = Chunk(before.instructions, before.copies, moves)
+    return [before, step] if before != Chunk([]) else [step]
 
 
 def _repeated(tape: Tape, loop: Loop, steps: Sequence[Step]) -> list[Step]:
@@ -45,7 +89,7 @@ def _repeated(tape: Tape, loop: Loop, steps: Sequence[Step]) -> list[Step]:
 def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table | Picks]:
     """The steps of the instructions start .. stop - 1. What they use from before is there already."""
     op, operands = tape.op[start:stop].tolist(), tape.operands(list(range(start, stop)))
-    inside = [[a - start for a in used if a >= start] for used in operands]
+    inside = [[a - start for a in used if start <= a < stop] for used in operands]
     level = [0] * len(op)  # instructions that are no part of a chunk on the longest way to this value
     for k, code in enumerate(op):
         if code not in IDLE:

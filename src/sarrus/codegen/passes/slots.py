@@ -9,24 +9,47 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Picks, Plan, Step, Table
+from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Picks, Plan, Repeat, Step, Table
+from sarrus.codegen.passes.vectors import Layout
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 
 
-def with_slots(tape: Tape, steps: list[Step]) -> Plan:
-    """The plan of these steps."""
+def _ports(tape: Tape) -> tuple[list[int], list[int], int]:
+    """The first slot of each input and of each output, and the first slot after them."""
     offsets = np.cumsum([0] + [p.size for p in tape.inputs] + [p.size for p in tape.outputs]).tolist()
-    input_slot, output_slot = offsets[: len(tape.inputs)], offsets[len(tape.inputs) : -1]
-    lives = _Lives(tape, steps)
-    slots = _Slots(tape, input_slot, output_slot, top=offsets[-1])
+    return offsets[: len(tape.inputs)], offsets[len(tape.inputs) : -1], offsets[-1]
+
+
+def fixed_slots(tape: Tape) -> dict[int, int]:
+    """Inputs, and outputs that repetitions make, by their slots."""
+    input_slot, output_slot, _ = _ports(tape)
+    rows = tape.arg.tolist()
+    found = {input_slot[rows[k][0]] + rows[k][1]: k for k in np.flatnonzero(tape.op == Op.INPUT).tolist()}
+    seen: set[int] = set()
+    for first, result in zip(output_slot, tape.results, strict=True):
+        for element in np.flatnonzero(tape.op[result] == Op.COLLECTED).tolist():
+            k = int(result[element])
+            if k not in seen:
+                found[first + element] = k
+                seen.add(k)
+    return found
+
+
+def with_slots(tape: Tape, steps: list[Step], layout: Layout) -> Plan:
+    """The plan of these steps."""
+    input_slot, output_slot, top = _ports(tape)
+    lives = _Lives(tape, steps, layout.places)
+    slots = _Slots(tape, input_slot, output_slot, top, layout)
     slots.share_with_carried(tape)
     steps = list(steps)
     mask_slot = -1
     for s, step in enumerate(steps):
         if isinstance(step, Chunk):
             _settle_instructions(tape, step, s, lives, slots)
-            made = [k for k in step.copies if lives.in_table[k]]
+            made = [k for k in step.copies if lives.in_table[k]] + [k for _, k in step.moves]
+        elif isinstance(step, Repeat):
+            made = step.made
         elif isinstance(step, Table):
             made = [k for results in step.results for k in results if k >= 0]
         elif isinstance(step, Picks):
@@ -49,8 +72,18 @@ def with_slots(tape: Tape, steps: list[Step]) -> Plan:
         for k in (*made, *lives.ending[s]):
             if lives.last_use[k] <= s:
                 slots.release(k)
+    steps = [step for step in steps if not isinstance(step, Chunk) or _does_something(tape, step, slots)]
     # One slot more takes what tables compute and nobody wants.
-    return Plan(tape, steps, slots.slot, slots.stores, input_slot, output_slot, slots.top + 1)
+    return Plan(tape, steps, slots.slot, slots.stores, input_slot, output_slot, slots.top + 1, layout.constants)
+
+
+def _does_something(tape: Tape, step: Chunk, slots: _Slots) -> bool:
+    """Whether not all that it would copy is there already."""
+    if step.instructions or step.moves:
+        return True
+    is_constant = (tape.op[step.copies] == Op.CONST).tolist()
+    pairs = zip(step.copies, is_constant, strict=True)
+    return any(is_constant or slots.stores[k] != [slots.slot[k]] for k, is_constant in pairs)
 
 
 def _settle_instructions(tape: Tape, step: Chunk, s: int, lives: _Lives, slots: _Slots) -> None:
@@ -68,10 +101,11 @@ def _settle_instructions(tape: Tape, step: Chunk, s: int, lives: _Lives, slots: 
 class _Lives:
     """From which step to which a value is needed, and whether a table reads or writes it."""
 
-    def __init__(self, tape: Tape, steps: list[Step]) -> None:
+    def __init__(self, tape: Tape, steps: list[Step], places: int) -> None:
         arg, arity = tape.arg.tolist(), ARITY[tape.op].tolist()
-        born, last_use = [-1] * len(tape), [-1] * len(tape)
-        self.in_table = [False] * len(tape)
+        born, last_use = [-1] * len(tape), [-1] * (len(tape) + places)
+        self.in_table = [False] * (len(tape) + places)
+        lists = [members.tolist() for members in tape.lists]
         first, used_inside = -1, list[int]()  # the step that begins the loop, and what is used since
         for s, step in enumerate(steps):
             if isinstance(step, Chunk):
@@ -80,6 +114,21 @@ class _Lives:
                     for a in arg[k][: arity[k]]:
                         last_use[a] = s
                     used_inside += arg[k][: arity[k]]
+                for k in step.copies:
+                    last_use[k] = s
+            elif isinstance(step, Repeat):
+                for k in step.body.instructions:
+                    for a in arg[k][: arity[k]]:
+                        last_use[a] = s
+                for k in step.loop.carried:
+                    last_use[k] = last_use[arg[k][0]] = s
+                for k in step.entries:
+                    for a in lists[arg[k][1]]:
+                        last_use[a] = s
+                for k in (*step.places, *step.loop.updated):
+                    last_use[k] = s
+                for k in step.made:
+                    self.in_table[k] = True
             elif isinstance(step, Begin):
                 first, used_inside = s, []
                 for k in step.loop.carried:
@@ -123,20 +172,29 @@ class _Lives:
 class _Slots:
     """Which slot each value has, and which are free again. Those of inputs and outputs never are."""
 
-    def __init__(self, tape: Tape, input_slot: list[int], output_slot: list[int], top: int) -> None:
-        self.slot = [-1] * len(tape)
+    def __init__(self, tape: Tape, input_slot: list[int], output_slot: list[int], top: int, layout: Layout) -> None:
+        self.slot = [-1] * (len(tape) + layout.places)
         self.stores: dict[int, list[int]] = {}
         self.top = top
         self._free: list[int] = []
-        self._lent = [False] * len(tape)
+        self._free_rows: list[tuple[int, int]] = []  # slots side by side: how many, the first
+        self._lent = [False] * len(self.slot)
+        self._blocks = layout.blocks
+        self._begin = [-1] * len(self._blocks)  # of a block: its first slot
+        self._left = [len(block) for block in self._blocks]  # how many of its values are not done with
+        self._place = {k: (n, place) for n, block in enumerate(self._blocks) for place, k in block.items()}
         for number, result in enumerate(tape.results):
             for element, k in enumerate(result.tolist()):
                 self.stores.setdefault(k, []).append(output_slot[number] + element)
         for k, (op, (number, element, _)) in enumerate(zip(tape.op.tolist(), tape.arg.tolist(), strict=True)):
             if op == Op.INPUT:
                 self.slot[k] = input_slot[number] + element
-            elif k in self.stores and op != Op.CONST:
+            elif k in self.stores and op != Op.CONST and k not in self._place:
                 self.slot[k] = self.stores[k][0]
+        for k, slot in layout.slot.items():
+            self.slot[k] = slot
+            if tape.op[k] != Op.ENTRY:
+                self.stores[k] = [slot]
 
     def share_with_carried(self, tape: Tape) -> None:
         """Let what a loop begins with lie where it is carried, if nothing else needs it: no copy is needed then."""
@@ -164,12 +222,37 @@ class _Slots:
         """A slot for value k, unless it has one."""
         if self.slot[k] >= 0:
             return
-        self.slot[k] = self._free.pop() if self._free else self.new()
+        if k in self._place:
+            block, place = self._place[k]
+            if self._begin[block] < 0:
+                self._begin[block] = self._side_by_side(max(self._blocks[block]) + 1)
+            self.slot[k] = self._begin[block] + place
+        else:
+            self.slot[k] = self._free.pop() if self._free else self._side_by_side(1)
         self.stores.setdefault(k, []).append(self.slot[k])
         self._lent[k] = True
 
     def release(self, k: int) -> None:
         """Nobody needs value k any more."""
-        if self._lent[k]:
+        if not self._lent[k]:
+            return
+        self._lent[k] = False
+        if k not in self._place:
             self._free.append(self.slot[k])
-            self._lent[k] = False
+            return
+        block, _ = self._place[k]
+        self._left[block] -= 1
+        if not self._left[block]:
+            self._free_rows.append((max(self._blocks[block]) + 1, self._begin[block]))
+
+    def _side_by_side(self, count: int) -> int:
+        """So many slots: the first of them."""
+        row = min((row for row in self._free_rows if row[0] >= count), default=None)
+        if row is None:
+            self.top += count
+            return self.top - count
+        self._free_rows.remove(row)
+        length, first = row
+        if length > count:
+            self._free_rows.append((length - count, first + count))
+        return first

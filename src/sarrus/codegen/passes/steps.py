@@ -6,6 +6,9 @@ instructions instead of thousands, and their rare slow path does not cut straigh
 because what they read is somewhere else in every lane. A loop of the tape is the
 steps from `Begin` to `Again`; its carried values live in slots of their own, which only these two write, so that the
 chunks between them are like all others. A guard is the steps from `Enter` to `Leave`.
+
+A repetition whose step is straight-line code is one step, `Repeat`: a native function with the loop in it, which reads
+and writes values where they are. For that they lie in *vectors*: side by side, somewhere else in each application.
 """
 
 from __future__ import annotations
@@ -19,11 +22,13 @@ from sarrus.codegen.tape.tape import Guard, Loop, Tape
 class Chunk:
     """Instructions (numbers of the tape) of one straight-line function, in order.
 
-    `copies` are values that exist already (constants, inputs, results of tables) and only go to their slots.
+    `copies` are values that exist already (constants, inputs, results of tables) and only go to their slots. `moves`
+    are pairs: after all instructions, the first goes to the slot of the second, all at once.
     """
 
     instructions: list[int]
     copies: list[int] = field(default_factory=list)
+    moves: list[tuple[int, int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,40 @@ class Keep:
 
 
 @dataclass(frozen=True)
+class Vector:
+    """Values at fixed distances from each other in memory, elsewhere in each application of a loop."""
+
+    first: list[int]  # per application: the first value; of constants, which one of all of the kernel
+    is_constant: bool = False
+
+
+# The slot of a value of a vector is none of the workspace, and says by which vector and distance it is found.
+IN_VECTOR = 1 << 26
+DISTANCES = 1 << 14
+FOURTHS = 4  # a table of vectors counts in fourths of a slot, so that it serves slots of all sizes (4 bytes and more)
+
+
+def in_vector(number: int, distance: int) -> int:
+    """The slot that means: so far from the beginning of vector `number` of the loop at hand."""
+    return IN_VECTOR + number * DISTANCES + distance
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """All applications of a repetition: ENTRY instructions are read and results are written in vectors.
+
+    `made` have their slots from here on (results, and places of results that nobody needs); `places` until here.
+    """
+
+    loop: Loop
+    body: Chunk
+    vectors: list[Vector]
+    entries: list[int]
+    made: list[int]
+    places: list[int]
+
+
+@dataclass(frozen=True)
 class Begin:
     """Carried values become their initial ones. The steps from the next one to `Again` are then repeated.
 
@@ -91,7 +130,7 @@ class Leave:
     """The end of what `Enter` may skip."""
 
 
-Step = Chunk | Table | Picks | Fetch | Keep | Begin | Again | Enter | Leave
+Step = Chunk | Table | Picks | Fetch | Keep | Repeat | Begin | Again | Enter | Leave
 
 
 @dataclass(frozen=True)
@@ -100,8 +139,9 @@ class Plan:
 
     tape: Tape
     steps: list[Step]
-    slot: list[int]  # per value: where it lives between steps; -1: nowhere
+    slot: list[int]  # per value: where it lives between steps; -1: nowhere. Places in vectors follow the tape's values
     stores: dict[int, list[int]]  # per value: every slot that it must reach (its own and the outputs')
     input_slot: list[int]  # per input port: its first slot
     output_slot: list[int]  # per output port: its first slot
     slots: int
+    constants: list[int] = field(default_factory=list)  # constants of the tape that follow all of them once more

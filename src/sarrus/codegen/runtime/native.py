@@ -198,7 +198,7 @@ class KernelData:
         ports = np.array(ports_of(tape, self.workspace, _UNIT), dtype=np.int64)
         addresses = np.array(chunks, dtype=np.uint64)
         header = [*_c_functions(), address_of(steps), address_of(addresses), address_of(ports), *transfers]
-        values = tape.constants.astype(lane.dtype)
+        values = np.concatenate([tape.constants, tape.constants[artifact.constants]]).astype(lane.dtype)
         memory = aligned(HEADER_BYTES + len(values) * lane.bytes)
         memory[: 8 * len(header)].view(np.uint64)[:] = header
         before = np.frombuffer(patterns(lane.bits), np.uint8)

@@ -36,7 +36,7 @@ from sarrus.spatial.dual import Dual
 from sarrus.spatial.iteration import State, Step
 from sarrus.spatial.parameter import Parameter
 from sarrus.spatial.picking import position
-from sarrus.spatial.repetition import Sweep, written_out
+from sarrus.spatial.repetition import Recursion, Sweep, recursion_written_out, written_out
 from sarrus.spatial.stages import current_stage
 
 
@@ -98,6 +98,8 @@ _FOLD = {
 }
 
 
+# Computed by loops of their own, over many evaluations or lanes; text without them is straight-line code.
+APART = frozenset((Op.SIN, Op.COS, Op.ATAN2, Op.EXP, Op.LOG, Op.TANH, Op.PICK))
 TOGETHER = 400  # instructions that are written out before a repetition becomes a loop
 _ATTEMPTS = 4  # at guessing which numbers of a loop's state stay what they are, before all are carried
 
@@ -384,15 +386,20 @@ class Graph:
         return final, once.count if type(once.condition) is Symbol or not always else float(limit)
 
     def sweep(self, text: Sweep, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `repetition.sweep`. Short text is written out some times, as one longer one, because each turn costs."""
+        """See `repetition.sweep`. Where a turn costs, short text is written out some times, as one longer one.
+
+        It costs nearly nothing if it is straight-line code and hands on no state (`passes/vectors.py`).
+        """
         count, columns = sets.shape
         if self._inside >= 0 or count < 2:
             return written_out(text, state, sets)
         before = len(self.op)
         swept = self._swept(text, state, sets)
         inside = self.segment[self.loops[-1].carried[0]]
-        size = sum(where == inside for where in self.segment[before:])
-        together = TOGETHER // size
+        ops = [op for op, where in zip(self.op[before:], self.segment[before:], strict=True) if where == inside]
+        together = TOGETHER // len(ops)
+        if APART.isdisjoint(ops) and together < count:
+            together = together // 3 if len(self.loops[-1].carried) > 1 else 1
         if together < 2:
             return swept
         self.loops.pop()
@@ -443,6 +450,74 @@ class Graph:
         (final,) = _packed([once.carried.get(i, x) for i, x in enumerate(start)], [np.shape(state)])
         rows = [x for row in zip(*collected, strict=True) for x in row]
         return final, _packed(rows, [(count, len(results))])[0]
+
+    def recursion(
+        self, text: Recursion, sets: np.ndarray, sources: Sequence[Sequence[int]], start: np.ndarray
+    ) -> np.ndarray:
+        """See `repetition.recursion`. As in `iterate`, only what changes is handed on.
+
+        What is handed on is an entry of the loop: of the nodes that collect it, which are there before it is known
+        what they collect.
+        """
+        count, first = len(sets), [self._plain(x) for x in _elements([start])]
+        if self._inside >= 0 or count < 2:
+            return recursion_written_out(text, sets, sources, start)
+        columns = [[self._plain(x) for x in column] for column in np.asarray(sets, dtype=object).T]
+        results: list[Symbol | float] = []
+        handed_on: dict[int, list[Symbol]] = {}  # by the number of the result
+
+        def row(whose: tuple[int, ...]) -> np.ndarray:
+            """What is handed on by these applications."""
+            known = {j: self._entry([first[j] if s < 0 else nodes[s] for s in whose]) for j, nodes in handed_on.items()}
+            return _packed([known.get(j, x) for j, x in enumerate(first)], [(len(first),)])[0]
+
+        def step(_: State) -> tuple[State, float]:
+            values = _packed([self._entry(x) for x in columns], [(len(columns),)])[0]
+            result = text(values, *(row(whose) for whose in zip(*sources, strict=True)))
+            results[:] = [self._plain(x) for x in _elements([result])]
+            seen: set[int] = set()
+            for j in handed_on:  # each is a value of its own, made inside
+                x = self.lift(results[j])
+                if self.segment[x.index] != self._inside or self.op[x.index] == _ENTRY or x.index in seen:
+                    x = self._record(_MUL, self.constant(1.0).index, x.index, -1, self._inside)
+                results[j] = x
+                seen.add(x.index)
+            return (), 1.0
+
+        varying = {j for j, x in enumerate(first) if type(x) is Symbol}
+        while True:
+            before = len(self.op)
+            handed_on = {
+                j: [self._record(_COLLECTED, -1, r, -1, self._outside + 2) for r in range(count)]
+                for j in sorted(varying)
+            }
+            once = self._application(step, [], [], set())
+            if len(results) < len(first):
+                raise ValueError(f"a recursion hands on {len(first)} values, and its text returns {len(results)}")
+            changed = {j for j, x in enumerate(first) if j not in varying and not _same(results[j], x)}
+            if not changed:
+                break
+            varying |= changed
+        inside = self.segment[once.count.index]
+        if count * sum(where == inside for where in self.segment[before:]) < TOGETHER:
+            return recursion_written_out(text, sets, sources, start)
+        found: dict[int, list[Symbol | float]] = {id(results[j]): [*nodes] for j, nodes in handed_on.items()}
+        for j, nodes in handed_on.items():
+            for node in nodes:
+                self.a[node.index] = self.lift(results[j]).index
+        after = len(self.op)
+        collected = []
+        for x in results:
+            if id(x) not in found:
+                found[id(x)] = self._collected(x, inside, count)
+            collected.append(found[id(x)])
+        nodes = [node.index for of_result in handed_on.values() for node in of_result]
+        nodes += range(after, len(self.op))
+        one = self.constant(1.0).index
+        self.loops.append(
+            RecordedLoop([once.count.index], [once.counted.index], one, count, collected=nodes, is_repetition=True)
+        )
+        return _packed([x for row in zip(*collected, strict=True) for x in row], [(count, len(results))])[0]
 
     def _entry(self, column: list[Symbol | float]) -> Symbol | float:
         """A placeholder of the open loop for these values, one per application; the value, if there is but one."""
@@ -694,6 +769,9 @@ class Symbol(AbstractScalar):
 
     def sweep(self, text, state, sets):
         return self.graph.sweep(text, state, sets)
+
+    def recursion(self, text, sets, sources, start):
+        return self.graph.recursion(text, sets, sources, start)
 
     # NumPy calls these methods on the elements of object arrays: np.sin(q) works on both.
     def sin(self):

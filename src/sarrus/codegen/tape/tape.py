@@ -18,7 +18,8 @@ A `Tape` is immutable data. Instruction k applies `op[k]` to earlier values:
 | CARRIED                    | value `arg[k, 0]` when its loop begins, then what the loop makes of it |
 
 Outputs are lists of instruction numbers, row-major, one number per element. So are the `lists` that are picked from:
-every member of its list is an operand of a PICK or an ENTRY.
+every member of its list is an operand of a PICK or an ENTRY. Among those of an ENTRY may be instructions after it:
+what earlier applications of the same loop have left in their COLLECTED.
 
 A `Loop` repeats a range of instructions, which begins with its CARRIED ones. Instructions after a loop may use what is
 before it and its carried values, which are final then; nothing else of it, except by COLLECTED. Loops do not nest.

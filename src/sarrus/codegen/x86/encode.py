@@ -1,4 +1,5 @@
 """Bytes of instructions: functions `f(workspace, constants)` by the System V convention, which run wherever they are.
+Those with a loop in them have a third argument, a table (`loops.py`).
 
 Everything but the choice of windows (`passes/windows.py`) is done for all instructions of all chunks at once.
 """
@@ -12,9 +13,11 @@ from itertools import pairwise
 import numpy as np
 
 from sarrus.codegen.passes.allocate import Action
+from sarrus.codegen.passes.steps import IN_VECTOR
 from sarrus.codegen.passes.windows import most_used
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.forms import IMMEDIATE, MAP, OPCODE, PREFIX, SOURCE, WIDE, encodings
+from sarrus.codegen.x86.loops import RESERVED, Turns
 from sarrus.codegen.x86.patterns import PATTERN_BYTES
 from sarrus.codegen.x86.registers import REGISTER, Assignment
 
@@ -46,10 +49,22 @@ def encoded(assignment: Assignment, bits: int, count: int) -> list[bytes]:
     in_memory = slot != REGISTER
     offset = np.zeros(len(words), dtype=np.int32)
     places = np.flatnonzero(in_memory)
-    frames = []
-    for first, last in pairwise(np.searchsorted(places, assignment.ends).tolist()):
-        here = places[first:last]
-        base[here], offset[here], frame = _addresses(slot[here], bits * count // 8)
+    slot_bytes = bits * count // 8
+    frames, turns = [], []
+    for chunk, (first, last) in enumerate(pairwise(np.searchsorted(places, assignment.ends).tolist())):
+        here, repeat = places[first:last], assignment.repeats.get(chunk)
+        if repeat is None:
+            base[here], offset[here], frame = _addresses(slot[here], slot_bytes, _BASES)
+            turns.append(None)
+        else:
+            free = [register for register in _BASES if register not in RESERVED]
+            of_loop = Turns(repeat, here, slot[here], slot_bytes, free)
+            base[of_loop.places], offset[of_loop.places] = of_loop.base, of_loop.offset
+            rest = here[(slot[here] < IN_VECTOR) | (slot[here] >= REGISTER)]
+            base[rest], offset[rest], frame = _addresses(slot[rest], slot_bytes, of_loop.left)
+            saved = [register for register in of_loop.used if register in _CALLERS]
+            frame = _saved(saved, frame)
+            turns.append(of_loop)
         frames.append(frame)
 
     of_form = encodings(bits, count == 1)[form]
@@ -74,14 +89,27 @@ def encoded(assignment: Assignment, bits: int, count: int) -> list[bytes]:
     kept[:, 6:9] = is_far[:, None]
     kept[:, 9] = of_form >> IMMEDIATE & 1
     body = column[kept].tobytes()
-    ends = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])[assignment.ends].tolist()
+    begins = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     # Others may go on with instructions that are slow while upper halves of registers are in use.
     clean = _VZEROUPPER if bits * count == 256 else b""
-    pieces = [body[a:b] for a, b in pairwise(ends)]
+    pieces = [
+        body[begins[a] : begins[b]] if loop is None else loop.around(body, begins, a, b)
+        for (a, b), loop in zip(pairwise(assignment.ends), turns, strict=True)
+    ]
     return [before + piece + clean + after + _RET for (before, after), piece in zip(frames, pieces, strict=True)]
 
 
-def _addresses(slot: np.ndarray, slot_bytes: int) -> tuple[np.ndarray, np.ndarray, tuple[bytes, bytes]]:
+def _saved(registers: Sequence[int], frame: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    """What stands before and after the code, with these registers saved around it."""
+    before, after = frame
+    for register in registers:
+        before, after = _push(register) + before, after + _pop(register)
+    return before, after
+
+
+def _addresses(
+    slot: np.ndarray, slot_bytes: int, bases: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray, tuple[bytes, bytes]]:
     """Of each access: the base register and the bytes from there; and the instructions that set the bases and, after
     all, restore them.
     """
@@ -92,7 +120,7 @@ def _addresses(slot: np.ndarray, slot_bytes: int) -> tuple[np.ndarray, np.ndarra
     base = np.where((slot >= 0) & is_free, _WORKSPACE, _CONSTANTS)
     span = _REACH // slot_bytes
     before = after = b""
-    for register, start in zip(_BASES, most_used(slot[is_free], span, len(_BASES)), strict=False):
+    for register, start in zip(bases, most_used(slot[is_free], span, len(bases)), strict=False):
         if start >= 0:
             origin, source, inside = start, _WORKSPACE, (slot >= start) & (slot < start + span)
         else:

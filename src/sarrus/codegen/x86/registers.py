@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sarrus.codegen.passes.allocate import Action, Compute, Load, Store
+from sarrus.codegen.passes.steps import Repeat
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, COMMUTES, Tape
 from sarrus.codegen.x86.forms import FUSED, LESS_THAN, NOT_EQUAL, PLAIN, Form
@@ -38,13 +39,16 @@ class Assignment:
         self.words: list[int] = []
         self.slots: list[int] = []
         self.ends = [0]
+        self.repeats: dict[int, Repeat] = {}  # chunks that are the inside of a loop
         self._op = tape.op.tolist()
         counts = ARITY[tape.op].tolist()
         self._operands = [row[:count] for row, count in zip(tape.arg.tolist(), counts, strict=True)]
         self._constant = tape.arg[:, 0].tolist()
 
-    def add(self, actions: Sequence[Action]) -> None:
-        """One more chunk."""
+    def add(self, actions: Sequence[Action], repeat: Repeat | None = None) -> None:
+        """One more chunk, perhaps with a loop around it."""
+        if repeat is not None:
+            self.repeats[len(self.ends) - 1] = repeat
         self._free = list(range(VALUES))[::-1]
         self._register: dict[int, int] = {}  # of each value that is held
         self._memory: dict[int, int] = {}  # where the next operation finds values that are not: their slots
