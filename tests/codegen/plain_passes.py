@@ -1,4 +1,4 @@
-"""Fusing and rewriting one instruction after the other: slow, plain, and what the quick passes must agree with."""
+"""Fusing, rewriting, ordering, one instruction after the other: slow, plain, and what quick passes must agree with."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from sarrus.codegen.passes.rewrite import segment_of, wanted
+from sarrus.codegen.passes.schedule import CANDIDATES, LATENCY, REGISTERS, WINDOW
 from sarrus.codegen.tape.graph import Op
-from sarrus.codegen.tape.tape import ARITY, LISTED, Guard, Tape
+from sarrus.codegen.tape.tape import ARITY, IDLE, LISTED, Guard, Tape
 
 
 def plain_fuse(tape: Tape) -> Tape:
@@ -77,3 +78,57 @@ def plain_rewritten(tape: Tape, op: np.ndarray, arg: np.ndarray, gone: Collectio
         results=tuple(number[result] for result in tape.results), loops=tuple(loops), guards=tuple(guards),
         lists=tuple(number[members] for members in tape.lists),
     )  # fmt: skip
+
+
+def plain_schedule(tape: Tape) -> list[list[int]]:
+    """Every cost counted afresh before each choice."""
+    op = tape.op.tolist()
+    operands = [list(dict.fromkeys(row[: ARITY[code]])) for row, code in zip(tape.arg.tolist(), op, strict=True)]
+    orders = []
+    for start, stop, _ in tape.segments:
+        base = [k for k in range(start, stop) if op[k] not in IDLE]
+        needs = [[a for a in operands[k] if op[a] != Op.CONST] for k in base]
+        outside = sorted({a for used in needs for a in used} - set(base))
+        number = {k: i for i, k in enumerate([*base, *outside])}
+        needs = [[number[a] for a in used] for used in needs]
+        lists = {i: tape.lists[tape.arg[k, 1]].tolist() for i, k in enumerate(base) if op[k] == Op.PICK}
+        before = [{*used, *(number.get(a, -1) for a in lists.get(i, ()))} for i, used in enumerate(needs)]
+        waits = [[a for a in used if 0 <= a < len(base)] for used in before]
+        order = _plainly_ordered(needs, waits, [LATENCY.get(op[k], 4.0) for k in base])
+        orders.append([base[i] for i in order])
+    return orders
+
+
+def _plainly_ordered(needs: list[list[int]], waits: list[list[int]], latency: list[float]) -> list[int]:
+    left = dict.fromkeys(range(len(needs)))  # in order
+    candidates: list[int] = []
+    held: set[int] = set()
+    there: dict[int, float] = {}  # of values: in thirds of a cycle
+    all_users = {a: [i for i, used in enumerate(needs) if a in used] for used in needs for a in used}
+
+    def users(a: int) -> list[int]:
+        return [i for i in all_users.get(a, ()) if i in left]
+
+    order: list[int] = []
+    while left:
+        front = next(iter(left))
+        for i in left:
+            if i not in candidates and i <= front + WINDOW and len(candidates) < CANDIDATES:
+                candidates += [] if any(a in left for a in waits[i]) else [i]
+        now = 2 * len(order)
+        settled = {i: max([now, *(there.get(a, 0.0) for a in needs[i])]) for i in candidates}
+        reloads = {i: sum(a not in held for a in needs[i]) - sum(users(a) == [i] for a in needs[i]) for i in candidates}
+        costs = {i: i + 200 * reloads[i] + 3 * (settled[i] - now) for i in candidates}
+        best = min(candidates, key=costs.__getitem__)
+        candidates.remove(best)
+        order.append(best)
+        del left[best]
+        there[best] = settled[best] + 3 * latency[best]
+        for a in (*needs[best], best):
+            if users(a):
+                held.add(a)
+            else:
+                held.discard(a)
+        while len(held) > REGISTERS:
+            held.discard(max(held, key=lambda a: users(a)[0]))
+    return order

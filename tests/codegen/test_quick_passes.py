@@ -9,10 +9,11 @@ import sarrus
 from sarrus.codegen.passes import chain as chain_module
 from sarrus.codegen.passes.chain import chain
 from sarrus.codegen.passes.fuse import fuse
+from sarrus.codegen.passes.schedule import schedule
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from tests.codegen.machine_chunks import nasty_tape
-from tests.codegen.plain_passes import plain_fuse, plain_rewritten
+from tests.codegen.plain_passes import plain_fuse, plain_rewritten, plain_schedule
 from tests.codegen.random_picks import random_picks
 from tests.codegen.random_sweeps import random_sweeps
 from tests.codegen.random_tapes import random_tape
@@ -52,3 +53,9 @@ def test_moved(name, monkeypatch):
     quick = chain(fused)
     monkeypatch.setattr(chain_module, "rewritten", plain_rewritten)
     assert_same(quick, chain(fused))
+
+
+@pytest.mark.parametrize("name", TAPES)
+def test_ordered(name):
+    fused = fuse(TAPES[name]())
+    assert schedule(fused) == plain_schedule(fused)

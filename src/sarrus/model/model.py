@@ -6,9 +6,6 @@ A model is data. What is computed from it stands beside it, remembered for as lo
 
 from __future__ import annotations
 
-import hashlib
-import io
-import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -20,6 +17,7 @@ from sarrus.errors import ModelError, NameClashError, unknown_name
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, freeze
 from sarrus.model.constraints import Constraint, Kind
+from sarrus.model.content import hash_of
 from sarrus.model.embedding import Embedding
 from sarrus.model.fields import as_gravity, placement
 from sarrus.model.geometries import GROUND, Geometry, GeometryPair, Plane
@@ -162,11 +160,7 @@ class Model:
         declared = (self.name, self.bodies, self.frames, self.constraints, self.gravity)
         if self.embedding is not None:
             declared = (*declared, self.embedding.clusters)
-        content = io.BytesIO()
-        pickler = pickle.Pickler(content, protocol=4)
-        pickler.fast = True  # no memo: equal parts count alike, whether or not they are one object
-        pickler.dump(declared)
-        return hashlib.sha256(content.getbuffer()).hexdigest()
+        return hash_of(declared)
 
     @cached_property
     def is_numeric(self) -> bool:

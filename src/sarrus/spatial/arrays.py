@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.spatial.choice import Scalar
+from sarrus.spatial.choice import NUMBERS, Scalar
 from sarrus.spatial.parameter import Parameter, is_casadi
 
 __all__ = ["Array", "Scalar", "as_field", "each", "is_numeric", "matrix", "vector"]
@@ -37,7 +37,7 @@ def matrix(rows: list[list[Scalar]]) -> Array:
 
 
 def _float_if_possible(array: Array) -> Array:
-    if all(isinstance(x, (float, int, np.floating, np.integer)) for x in array.flat):
+    if all(isinstance(x, NUMBERS) for x in array.flat):
         return array.astype(float)
     return array
 

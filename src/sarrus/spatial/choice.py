@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 Scalar = Any  # float, np.float64, a traced symbol or a `Parameter`
+NUMBERS = (float, int, np.floating, np.integer)  # (to ask for these is quicker than to ask for an abstract class)
 
 
 class AbstractScalar(ABC):

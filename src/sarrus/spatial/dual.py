@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.errors import UnsupportedError
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import AbstractScalar, choose
-from sarrus.spatial.repetition import written_out
+from sarrus.spatial.repetition import recursion_written_out, written_out
 
 Derivatives = dict[int, Scalar]  # by variable
 
@@ -114,6 +114,9 @@ class Dual(AbstractScalar):
 
     def sweep(self, text: Any, state: np.ndarray, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return written_out(text, state, sets)
+
+    def recursion(self, text: Any, sets: np.ndarray, sources: Sequence[Sequence[int]], start: np.ndarray) -> np.ndarray:
+        return recursion_written_out(text, sets, sources, start)
 
 
 def variables(values: Array, first: int = 0) -> Array:

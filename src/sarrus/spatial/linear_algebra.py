@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations_with_replacement
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar, is_numeric
-from sarrus.spatial.choice import AbstractScalar, choose
+from sarrus.spatial.choice import NUMBERS, AbstractScalar, choose
 from sarrus.spatial.precision import epsilon
 
 _DEPENDENT = 1e4  # roundings: of a pivot relative to its diagonal element
@@ -40,32 +41,42 @@ def _over(x: Array, d: Scalar, d_inv: Scalar) -> Array:
 
 def minus_product(A: Array, B: Array, C: Array) -> Array:
     """A - B C, where what rounding leaves of a number minus itself is zero."""
-    out = A - B @ C
-    if out.dtype != object:
+    if all(is_numeric(x) for x in (A, B, C)):
+        out = A - B @ C
         return np.where(np.abs(out) <= _ROUNDINGS * epsilon() * (np.abs(A) + np.abs(B) @ np.abs(C)), 0.0, out)
-    scale = _sizes(A) + _sizes(B) @ _sizes(C)
-    for at in np.ndindex(out.shape):
-        out[at] = _rounded(out[at], float(scale[at]))
+    out = B @ C
+    a, products, rows, columns = A.tolist(), out.tolist(), B.tolist(), C.T.tolist()
+    for i, j in np.ndindex(out.shape):
+        out[i, j] = _minus(a[i][j], products[i][j], rows[i], columns[j])
     return out
+
+
+def _minus(a: Scalar, product: Scalar, row: list[Scalar], column: list[Scalar]) -> Scalar:
+    """a minus the product of this row and this column; zero where only rounding is left of a number."""
+    difference = a - product
+    if not isinstance(difference, NUMBERS):
+        return difference
+    return _rounded(difference, _size(a) + sum(_size(x) * _size(y) for x, y in zip(row, column, strict=True)))
 
 
 def _minus_constant(a: Any, b: Any, c: Any) -> Any:
     """a - b c. A number among symbols is a constant of the robot: what rounding leaves of it minus itself is zero."""
     if isinstance(c, np.ndarray):
         return np.array([_minus_constant(x, b, y) for x, y in zip(a, c, strict=True)], dtype=a.dtype)
-    difference = a - b * c
+    product = b * c
+    difference = a - product
     if isinstance(difference, (AbstractScalar, np.floating)):
         return difference
-    return _rounded(difference, float(_sizes(np.array([a, b * c], dtype=object)).sum()))
+    return _rounded(difference, _size(a) + _size(product))
 
 
 def _rounded(x: Any, scale: float) -> Any:
-    return 0.0 if not isinstance(x, AbstractScalar) and abs(x) <= _ROUNDINGS * epsilon() * scale else x
+    return 0.0 if abs(x) <= _ROUNDINGS * epsilon() * scale else x
 
 
-def _sizes(x: Array) -> Array:
-    """Absolute values. Symbols count for nothing: where a number is left, they were multiplied by zero."""
-    return np.asarray(np.frompyfunc(lambda e: 0.0 if isinstance(e, AbstractScalar) else abs(e), 1, 1)(x), float)
+def _size(x: Scalar) -> float:
+    """The absolute value. A symbol counts for nothing: where a number is left, it was multiplied by zero."""
+    return abs(x) if isinstance(x, NUMBERS) else 0.0
 
 
 def ldl(A: Array) -> Ldl:
@@ -171,12 +182,17 @@ def subtract_product(H: Array, U: Array, V: Array) -> Array:
         out = np.triu(minus_product(H, U, V.T))
         return out + np.triu(out, 1).T
     out = np.zeros(H.shape, dtype=object)
-    units = [sum(not isinstance(x, AbstractScalar) and x in (0.0, 1.0) for x in row) for row in U]
+    a, rows, columns = H.tolist(), U.tolist(), V.tolist()
+    units = [sum(isinstance(x, NUMBERS) and x in (0.0, 1.0) for x in row) for row in rows]
     for i, j in combinations_with_replacement(range(len(H)), 2):
-        first, second = ((j, i), (i, j)) if units[j] > units[i] else ((i, j), (j, i))
-        x, other = (minus_product(H[i, j : j + 1], U[[k]], V[[l]].T)[0, 0] for k, l in (first, second))
-        out[i, j] = out[j, i] = 0.0 if not isinstance(other, AbstractScalar) and other == 0.0 else x
+        k, l = (j, i) if units[j] > units[i] else (i, j)
+        x, other = (_minus(a[i][j], _dot(u, v), u, v) for u, v in ((rows[k], columns[l]), (rows[l], columns[k])))
+        out[i, j] = out[j, i] = 0.0 if isinstance(other, NUMBERS) and other == 0.0 else x
     return out
+
+
+def _dot(x: list[Scalar], y: list[Scalar]) -> Scalar:
+    return sum(map(mul, x, y), 0.0)
 
 
 def _reciprocal(d: Any) -> Any:

@@ -10,11 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from sarrus.spatial.choice import AbstractScalar
-
-_NUMBERS = (int, float, np.floating, np.integer)
+from sarrus.spatial.choice import NUMBERS, AbstractScalar
 
 
 def is_casadi(value: Any) -> bool:
@@ -26,7 +22,7 @@ def _binary(operation: Callable[[Any, Any], Any], swapped: bool = False) -> Call
     """A method that combines a parameter with another one or with a number; swapped: the parameter is the second."""
 
     def method(self: Parameter, other: Any) -> Any:
-        if not isinstance(other, (Parameter, *_NUMBERS)):
+        if not isinstance(other, (Parameter, *NUMBERS)):
             return NotImplemented
         given = other.expression if isinstance(other, Parameter) else float(other)
         value = operation(given, self.expression) if swapped else operation(self.expression, given)

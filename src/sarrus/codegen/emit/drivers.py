@@ -5,14 +5,13 @@ from __future__ import annotations
 from sarrus.codegen.emit.batch import emit_batch
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.run import emit_run
-from sarrus.codegen.emit.single import SINGLE, emit_single
+from sarrus.codegen.emit.single import emit_single
 
-ENTRIES = ["batch", "batch_single", "run", "run_single", *SINGLE]
 _INTRINSICS = {"sqrt": 1, "fabs": 1, "minimum": 2, "maximum": 2, "copysign": 2, "fma": 3}
 
 
 def drivers(lane: Lane) -> str:
-    """The module, whose functions are `ENTRIES`."""
+    """The module, whose functions are `entries.ENTRIES`."""
     single = Lane(lane.bits, 1, lane.fma)
     return "\n".join(
         [

@@ -19,11 +19,10 @@ from sarrus.codegen.emit.builtin import (
     TYPE,
     TYPE_NUMBER,
 )
+from sarrus.codegen.emit.entries import SINGLE
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.words import PORT_WORDS, PORTS_BEGIN
 from sarrus.codegen.emit.writer import Writer
-
-SINGLE = ("single_into", "single_new", "single_checked")
 
 
 def emit_single(lane: Lane, run: str, check: str) -> str:

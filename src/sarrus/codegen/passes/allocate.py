@@ -7,31 +7,30 @@ values alive than there are registers. A reload that is used once becomes a memo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.codegen.passes.steps import Chunk, Plan
 from sarrus.codegen.tape.graph import Op
+from sarrus.codegen.tape.tape import ARITY
 
 NEVER = 1 << 30
 REGISTERS = 15  # of the sixteen that SSE and AVX have; more would only lengthen what LLVM must juggle
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(NamedTuple):
     value: int
     slot: int
 
 
-@dataclass(frozen=True)
-class Store:
+class Store(NamedTuple):
     value: int
     slot: int
 
 
-@dataclass(frozen=True)
-class Compute:
+class Compute(NamedTuple):
     value: int
 
 
@@ -44,49 +43,35 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
     The slot of a constant c is -1 - c.
     """
     first_spill_slot = plan.slots
-    tape = plan.tape
-    sequence = chunk.instructions
-    operands = tape.operands(sequence)
-    uses: dict[int, list[int]] = {}
-    for position, needed in enumerate(operands):
-        for a in needed:
-            uses.setdefault(a, []).append(position)
+    tape, sequence, stores = plan.tape, chunk.instructions, plan.stores
     moves = [(a, plan.slot[k]) for a, k in chunk.moves if tape.op[a] == Op.CONST or plan.slot[a] != plan.slot[k]]
     written = {slot for _, slot in moves}
     moves.sort(key=lambda move: plan.slot[move[0]] not in written)  # what is overwritten is read first
-    for position, (a, _) in enumerate(moves, start=len(sequence)):
-        if tape.op[a] != Op.CONST:
-            uses.setdefault(a, []).append(position)
-    for positions in uses.values():
-        positions.reverse()  # the next use is the last element
+    moved = np.array([a for a, _ in moves if tape.op[a] != Op.CONST], dtype=int)
+    counts = ARITY[tape.op[sequence]]
+    operands = np.concatenate([tape.arg[sequence][counts[:, None] > np.arange(3)], moved])
+    last = len(sequence) + np.arange(len(moved))
+    first_use, following = _uses(operands, np.concatenate([np.repeat(np.arange(len(sequence)), counts), last]))
+    uses = list(zip(operands.tolist(), following, strict=True))
+    ends = np.cumsum(counts).tolist()
 
-    home = {a: plan.slot[a] for a in uses if plan.slot[a] >= 0}
-    used = np.array(list(uses), dtype=int)
+    home = {a: plan.slot[a] for a in first_use if plan.slot[a] >= 0}
+    used = np.array(list(first_use), dtype=int)
     constants = used[tape.op[used] == Op.CONST]
     home.update(zip(constants.tolist(), (-1 - tape.arg[constants, 0]).tolist(), strict=True))
-    born_here = set(sequence)
-    in_memory = {a for a in uses if a not in born_here}
+    in_memory = first_use.keys() - sequence
+    next_use = first_use  # of what is held
     held: set[int] = set()
     free_spills: list[int] = []
     spill_top = first_spill_slot
     spilled: dict[int, int] = {}
     actions: list[Action] = []
 
-    def next_use(a: int) -> int:
-        positions = uses.get(a)
-        return positions[-1] if positions else NEVER
-
-    def evict(keep: set[int]) -> None:
+    def evict(keep: list[int]) -> None:
         nonlocal spill_top
-        worst, worst_distance = -1, -1
-        for a in held:
-            if a in keep:
-                continue
-            distance = next_use(a)
-            if distance > worst_distance:
-                worst, worst_distance = a, distance
+        worst = max([a for a in held if a not in keep], key=next_use.__getitem__)
         held.discard(worst)
-        if worst_distance < NEVER and worst not in in_memory:
+        if worst not in in_memory:
             slot = home.get(worst)
             if slot is None:
                 if free_spills:
@@ -98,34 +83,30 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
             actions.append(Store(worst, slot))
             in_memory.add(worst)
 
-    for position, k in enumerate(sequence):
-        needed = operands[position]
-        keep = set(needed)
-        for a in keep:
+    for k, (first, last) in zip(sequence, pairwise([0, *ends]), strict=True):
+        mine = uses[first:last]
+        for a, _ in mine:
             if a not in held:
                 while len(held) >= registers:
-                    evict(keep)
+                    evict([x for x, _ in mine])
                 actions.append(Load(a, home[a]))
                 held.add(a)
-        for a in needed:
-            positions = uses[a]
-            if positions and positions[-1] == position:
-                positions.pop()
-        for a in keep:
-            if not uses[a]:
+        for a, then in mine:
+            next_use[a] = then
+            if then == NEVER:
                 held.discard(a)
                 if a in spilled:
                     free_spills.append(spilled.pop(a))
         while len(held) >= registers:
-            evict(set())
+            evict([])
         actions.append(Compute(k))
-        if k in plan.stores:
-            for slot in plan.stores[k]:
-                actions.append(Store(k, slot))
+        if k in stores:
+            actions += [Store(k, slot) for slot in stores[k]]
             home.setdefault(k, plan.slot[k])
             in_memory.add(k)
-        if uses.get(k):
+        if k in first_use:
             held.add(k)
+    moved_uses = iter(uses[len(uses) - len(moved) :])
     saved: list[tuple[int, int, int]] = []  # what waits until all is written: where, and for which slot
     for a, slot in moves:
         if tape.op[a] == Op.CONST:
@@ -133,11 +114,11 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
             continue
         if a not in held:
             while len(held) >= registers:
-                evict({a})
+                evict([a])
             actions.append(Load(a, home[a]))
             held.add(a)
-        uses[a].pop()
-        if not uses[a]:
+        _, next_use[a] = next(moved_uses)
+        if next_use[a] == NEVER:
             held.discard(a)
         if plan.slot[a] in written:
             saved.append((a, spill_top, slot))
@@ -145,9 +126,23 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
         actions.append(Store(a, slot))
     for a, waits, slot in saved:
         actions += [Load(a, waits), Store(a, slot)]
-    for k, is_constant in zip(chunk.copies, (tape.op[chunk.copies] == Op.CONST).tolist(), strict=True):
+    for k, is_constant in zip(chunk.copies, (tape.op[list(chunk.copies)] == Op.CONST).tolist(), strict=True):
         targets = [slot for slot in plan.stores[k] if slot != plan.slot[k] or is_constant]
         if targets and not is_constant:
             actions.append(Load(k, plan.slot[k]))
         actions += [Store(k, slot) for slot in targets]
     return actions, spill_top - first_spill_slot
+
+
+def _uses(values: np.ndarray, positions: np.ndarray) -> tuple[dict[int, int], list[int]]:
+    """Values are used at these positions, which ascend. Per value: the first one; per use: that of the next use of its
+    value, or NEVER.
+    """
+    by_value = np.argsort(values, kind="stable")
+    values, positions = values[by_value], positions[by_value]
+    begins, ends = np.ones(len(values), bool), np.ones(len(values), bool)
+    begins[1:] = ends[:-1] = values[1:] != values[:-1]
+    following = np.empty(len(values), dtype=int)
+    following[by_value] = np.where(ends, NEVER, np.roll(positions, -1))
+    first = dict(zip(values[begins].tolist(), positions[begins].tolist(), strict=True))
+    return first, following.tolist()

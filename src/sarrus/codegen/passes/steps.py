@@ -13,13 +13,13 @@ and writes values where they are. For that they lie in *vectors*: side by side, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from sarrus.codegen.tape.tape import Guard, Loop, Tape
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Instructions (numbers of the tape) of one straight-line function, in order.
 
     `copies` are values that exist already (constants, inputs, results of tables) and only go to their slots. `moves`
@@ -27,12 +27,11 @@ class Chunk:
     """
 
     instructions: list[int]
-    copies: list[int] = field(default_factory=list)
-    moves: list[tuple[int, int]] = field(default_factory=list)
+    copies: Sequence[int] = ()
+    moves: Sequence[tuple[int, int]] = ()
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """Evaluations of one function: `arguments[i]` (values) gives `results[i]` (values, -1 where unwanted).
 
     `function` is "sincos" (results: sine, cosine), "atan2" or one of `exponential.FUNCTIONS`.
@@ -43,29 +42,25 @@ class Table:
     results: list[tuple[int, ...]]
 
 
-@dataclass(frozen=True)
-class Picks:
+class Picks(NamedTuple):
     """PICK instructions (numbers of the tape), none of which needs another one."""
 
     instructions: list[int]
 
 
-@dataclass(frozen=True)
-class Fetch:
+class Fetch(NamedTuple):
     """Inside a loop: ENTRY instructions (numbers of the tape) become what they are in this application."""
 
     entries: list[int]
 
 
-@dataclass(frozen=True)
-class Keep:
+class Keep(NamedTuple):
     """Inside a loop: COLLECTED instructions of this application become what they are from now on."""
 
     collected: list[int]
 
 
-@dataclass(frozen=True)
-class Vector:
+class Vector(NamedTuple):
     """Values at fixed distances from each other in memory, elsewhere in each application of a loop."""
 
     first: list[int]  # per application: the first value; of constants, which one of all of the kernel
@@ -83,8 +78,7 @@ def in_vector(number: int, distance: int) -> int:
     return IN_VECTOR + number * DISTANCES + distance
 
 
-@dataclass(frozen=True)
-class Repeat:
+class Repeat(NamedTuple):
     """All applications of a repetition: ENTRY instructions are read and results are written in vectors.
 
     `made` have their slots from here on (results, and places of results that nobody needs); `places` until here.
@@ -98,43 +92,38 @@ class Repeat:
     places: list[int]
 
 
-@dataclass(frozen=True)
-class Begin:
+class Begin(NamedTuple):
     """Carried values become their initial ones. The steps from the next one to `Again` are then repeated.
 
     `collected` are those of its `Keep`: their slots are theirs from here on.
     """
 
     loop: Loop
-    collected: list[int] = field(default_factory=list)
+    collected: Sequence[int] = ()
     mask_slot: int = -1  # where it says which lanes still go on; -1: nobody asks, because all do until the limit
 
 
-@dataclass(frozen=True)
-class Again:
+class Again(NamedTuple):
     """Carried values become their updated ones where the loop goes on."""
 
     loop: Loop
     mask_slot: int = -1  # as that of `Begin`
 
 
-@dataclass(frozen=True)
-class Enter:
+class Enter(NamedTuple):
     """The steps from the next one to `Leave` are skipped if no lane needs them."""
 
     guard: Guard
 
 
-@dataclass(frozen=True)
-class Leave:
+class Leave(NamedTuple):
     """The end of what `Enter` may skip."""
 
 
 Step = Chunk | Table | Picks | Fetch | Keep | Repeat | Begin | Again | Enter | Leave
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """What the emitter needs beside the tape."""
 
     tape: Tape
@@ -144,4 +133,4 @@ class Plan:
     input_slot: list[int]  # per input port: its first slot
     output_slot: list[int]  # per output port: its first slot
     slots: int
-    constants: list[int] = field(default_factory=list)  # constants of the tape that follow all of them once more
+    constants: list[int]  # constants of the tape that follow all of them once more

@@ -15,11 +15,10 @@ import numpy as np
 from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
 from sarrus.codegen.emit.builtin import layout_is_known, make_builtin
-from sarrus.codegen.emit.drivers import ENTRIES, drivers
+from sarrus.codegen.emit.entries import ENTRIES, SINGLE
 from sarrus.codegen.emit.image import ExecutableMemory
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE, address_of, address_of_bytes, aligned, in_place
-from sarrus.codegen.emit.single import SINGLE
 from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, UNCHECKED, ports_of
 from sarrus.codegen.runtime import cache as disk
 from sarrus.codegen.runtime import cache_names
@@ -225,7 +224,13 @@ def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
 @functools.cache
 def _drivers(lane: Lane) -> dict[str, int]:
     """Addresses of the drivers for this kind of lane: compiled once per machine."""
-    return load_module("drivers", f"{lane.bits} {lane.count} {lane.fma}", lambda: drivers(lane), ENTRIES)
+
+    def text() -> str:
+        from sarrus.codegen.emit.drivers import drivers  # not needed where they are on disk
+
+        return drivers(lane)
+
+    return load_module("drivers", f"{lane.bits} {lane.count} {lane.fma}", text, ENTRIES)
 
 
 @functools.cache

@@ -132,6 +132,9 @@ _DIV, _NEG, _SELECT, _CARRIED, _PICK = map(int, (Op.DIV, Op.NEG, Op.SELECT, Op.C
 _ENTRY, _COLLECTED = map(int, (Op.ENTRY, Op.COLLECTED))
 
 
+Node = tuple[int, int, int, int]  # an operation and its arguments, -1 where it has none
+
+
 class Graph:
     """Operations in the order in which they were first needed.
 
@@ -140,25 +143,25 @@ class Graph:
 
     def __init__(self, parameters: Callable[[Graph, Parameter], Symbol | float] | None = None) -> None:
         self._lift_parameter = parameters
-        self.op: list[int] = []
-        self.a: list[int] = []
-        self.b: list[int] = []
-        self.c: list[int] = []
+        self.nodes: list[Node] = []
+        self.op: list[int] = []  # of every node: what the rules ask for all the time
         self.stage: list[str] = []
         self.segment: list[int] = []
         self.constants: list[float] = []
         self.lists: list[tuple[int, ...]] = []  # nodes to pick from
         self.loops: list[RecordedLoop] = []
         self.guards: list[RecordedGuard] = []
+        self.reciprocals: dict[int, int] = {}  # per node 1 / x: the node x
+        self.fractions: dict[int, list[tuple[int, int]]] = {}  # per product a (1 / x): a and 1 / x
         self._guard: Symbol | None = None  # the condition of the open guard
         self._guard_first = 0  # the segment with which it begins
-        self._guarded: list[tuple[int, int, int, int]] = []  # what is to be forgotten when the guard ends
+        self._guarded: list[Node] = []  # what is to be forgotten when the guard ends
         self._outside = 0  # the segment of what depends on nothing inside a loop
         self._inside = -1  # the segment of the open loop
-        self._scoped: list[tuple[int, int, int, int]] = []  # what is to be forgotten when the loop ends
+        self._scoped: list[Node] = []  # what is to be forgotten when the loop ends
         self._symbols: list[Symbol] = []
-        self._known: dict[tuple[int, int, int, int], Symbol] = {}
-        self._constant_of: dict[str, Symbol] = {}
+        self._known: dict[Node, Symbol] = {}
+        self._constant_of: dict[float | str, Symbol] = {}
         self._list_of: dict[tuple[int, ...], int] = {}
 
     def node(self, op: int, a: int, b: int = -1, c: int = -1) -> Symbol:
@@ -167,38 +170,48 @@ class Graph:
         found = self._known.get(key)
         if found is not None:
             return found
-        if op in (_CONST, _INPUT):
-            return self._remember(key, 0)
-        segment = self._outside
-        if self._inside >= 0:
+        segment = self._outside if op > _INPUT else 0
+        if self._inside >= 0 and op > _INPUT:
             of, inside = self.segment, self._inside
             if of[a] == inside or (b >= 0 and of[b] == inside) or (c >= 0 and of[c] == inside):
                 segment = inside
         return self._remember(key, segment)
 
-    def _remember(self, key: tuple[int, int, int, int], segment: int) -> Symbol:
+    def _remember(self, key: Node, segment: int) -> Symbol:
         """Record an operation that is found from now on, as long as its loop or guard is open."""
         if segment == self._inside:
             self._scoped.append(key)
         elif self._guard is not None and segment == self._outside:
             self._guarded.append(key)
-        symbol = self._record(*key, segment)
-        self._known[key] = symbol
+        self._known[key] = symbol = self._record(key, segment)
         return symbol
 
-    def _record(self, op: int, a: int, b: int, c: int, segment: int) -> Symbol:
-        symbol = Symbol(self, len(self.op))
+    def _record(self, node: Node, segment: int) -> Symbol:
+        op, a, b, _ = node
+        symbol = Symbol(self, len(self.nodes))
+        self.nodes.append(node)
         self.op.append(op)
-        self.a.append(a)
-        self.b.append(b)
-        self.c.append(c)
         self.stage.append(current_stage())
         self.segment.append(segment)
         self._symbols.append(symbol)
+        if op == _DIV:
+            if self.op[a] == _CONST and self.value(a) == 1.0:
+                self.reciprocals[symbol.index] = b
+        elif op == _MUL and (a in self.reciprocals or b in self.reciprocals):
+            ways = (a, b), (b, a)
+            self.fractions[symbol.index] = [(x, inverse) for x, inverse in ways if inverse in self.reciprocals]
         return symbol
 
     def symbol(self, index: int) -> Symbol:
         return self._symbols[index]
+
+    def first(self, index: int) -> Symbol:
+        """The first operand of a node."""
+        return self._symbols[self.nodes[index][1]]
+
+    def found(self, op: int, a: int, b: int) -> Symbol | None:
+        """The symbol of an operation with two operands, if it is recorded."""
+        return self._known.get((op, a, b, -1))
 
     def plain(self, index: int) -> Symbol | float:
         """A node as a number, if it is one, else as a symbol."""
@@ -213,17 +226,18 @@ class Graph:
 
     def constant(self, value: float) -> Symbol:
         """The symbol of a number (by its bits: -0.0 is not 0.0)."""
-        key = float(value).hex()
+        value = float(value)
+        key = value if abs(value) > 0.0 else value.hex()  # (what is not a number is not even equal to itself)
         found = self._constant_of.get(key)
         if found is None:
-            self.constants.append(float(value))
+            self.constants.append(value)
             found = self.node(_CONST, len(self.constants) - 1)
             self._constant_of[key] = found
         return found
 
     def value(self, index: int) -> float:
         """The number behind a CONST node."""
-        return self.constants[self.a[index]]
+        return self.constants[self.nodes[index][1]]
 
     def lift(self, x: Symbol | Parameter | float) -> Symbol:
         """x as a symbol of this graph."""
@@ -324,7 +338,7 @@ class Graph:
         """
         different = [i for i, (x, y) in enumerate(zip(new, old, strict=True)) if not _same(x, y)]
         self._outside += 1
-        carried = {i: self._record(_CARRIED, self.lift(old[i]).index, -1, -1, self._outside) for i in different}
+        carried = {i: self._record((_CARRIED, self.lift(old[i]).index, -1, -1), self._outside) for i in different}
         self._outside += 1
         updated = [self.lift(new[i]).index for i in different]
         self.loops.append(
@@ -479,7 +493,7 @@ class Graph:
             for j in handed_on:  # each is a value of its own, made inside
                 x = self.lift(results[j])
                 if self.segment[x.index] != self._inside or self.op[x.index] == _ENTRY or x.index in seen:
-                    x = self._record(_MUL, self.constant(1.0).index, x.index, -1, self._inside)
+                    x = self._record((_MUL, self.constant(1.0).index, x.index, -1), self._inside)
                 results[j] = x
                 seen.add(x.index)
             return (), 1.0
@@ -488,7 +502,7 @@ class Graph:
         while True:
             before = len(self.op)
             handed_on = {
-                j: [self._record(_COLLECTED, -1, r, -1, self._outside + 2) for r in range(count)]
+                j: [self._record((_COLLECTED, -1, r, -1), self._outside + 2) for r in range(count)]
                 for j in sorted(varying)
             }
             once = self._application(step, [], [], set())
@@ -504,7 +518,8 @@ class Graph:
         found: dict[int, list[Symbol | float]] = {id(results[j]): [*nodes] for j, nodes in handed_on.items()}
         for j, nodes in handed_on.items():
             for node in nodes:
-                self.a[node.index] = self.lift(results[j]).index
+                _, _, r, _ = self.nodes[node.index]
+                self.nodes[node.index] = (_COLLECTED, self.lift(results[j]).index, r, -1)
         after = len(self.op)
         collected = []
         for x in results:
@@ -532,8 +547,8 @@ class Graph:
         if type(x) is not Symbol or self.segment[x.index] != inside:
             return [x] * count
         if self.op[x.index] == _ENTRY:
-            return [self.plain(k) for k in self.lists[self.b[x.index]]]
-        return [self._record(_COLLECTED, x.index, r, -1, self._outside) for r in range(count)]
+            return [self.plain(k) for k in self.lists[self.nodes[x.index][2]]]
+        return [self._record((_COLLECTED, x.index, r, -1), self._outside) for r in range(count)]
 
     def _application(
         self, step: Step, start: list[Symbol | float], shapes: list[tuple[int, ...]], varying: set[int]
@@ -543,8 +558,8 @@ class Graph:
         initial = {i: self.lift(start[i]) for i in sorted(varying)}
         self._inside = self._outside + 1
         try:
-            count = self._record(_CARRIED, zero.index, -1, -1, self._inside)
-            carried = {i: self._record(_CARRIED, x.index, -1, -1, self._inside) for i, x in initial.items()}
+            count = self._record((_CARRIED, zero.index, -1, -1), self._inside)
+            carried = {i: self._record((_CARRIED, x.index, -1, -1), self._inside) for i, x in initial.items()}
             following, condition = step(_packed([carried.get(i, x) for i, x in enumerate(start)], shapes))
             returned = [np.shape(array) for array in following]
             if returned != shapes:
@@ -598,9 +613,8 @@ class Symbol(AbstractScalar):
 
     def __neg__(self):
         g = self.graph
-        if g.op[self.index] == _NEG:
-            return g.symbol(g.a[self.index])
-        return g.node(_NEG, self.index)
+        op, a, _, _ = g.nodes[self.index]
+        return g.symbol(a) if op == _NEG else g.node(_NEG, self.index)
 
     def __pos__(self):
         return self
@@ -617,12 +631,12 @@ class Symbol(AbstractScalar):
                 return self
             other = g.constant(other)
         i, j = self.index, other.index
-        ops = g.op
-        if ops[j] == _NEG:
-            return self - g.symbol(g.a[j])
-        if ops[i] == _NEG:
-            return other - g.symbol(g.a[i])
-        if ops[i] == _SUB or ops[j] == _SUB:
+        op_i, op_j = g.op[i], g.op[j]
+        if op_j == _NEG:
+            return self - g.first(j)
+        if op_i == _NEG:
+            return other - g.first(i)
+        if op_i == _SUB or op_j == _SUB:
             found = _cancelled_sum(g, i, j)
             if found is not None:
                 return found
@@ -644,26 +658,25 @@ class Symbol(AbstractScalar):
         i, j = self.index, other.index
         if i == j:
             return 0.0
-        ops = g.op
-        if ops[j] == _NEG:
-            return self + g.symbol(g.a[j])
-        if ops[i] == _NEG:
-            return -(g.symbol(g.a[i]) + other)
-        if ops[i] in _SUMS or ops[j] in _SUMS:
+        op_i, op_j = g.op[i], g.op[j]
+        if op_j == _NEG:
+            return self + g.first(j)
+        if op_i == _NEG:
+            return -(g.first(i) + other)
+        if op_i in _SUMS or op_j in _SUMS:
             found = _cancelled_difference(g, i, j)
             if found is not None:
                 return found
-        if ops[j] == _MUL:
+        if op_j == _MUL:
             rest = _rest_of_fraction(g, i, j)
             if rest is not None:
                 return rest * self
-        if ops[i] == _MUL:
+        if op_i == _MUL:
             rest = _rest_of_fraction(g, j, i)
             if rest is not None:
                 return -(rest * other)
-        if (_SUB, j, i, -1) in g._known:
-            return -g.node(_SUB, j, i)
-        return g.node(_SUB, i, j)
+        opposite = g.found(_SUB, j, i)
+        return g.node(_SUB, i, j) if opposite is None else -opposite
 
     def __rsub__(self, other):
         if isinstance(other, _FOREIGN):
@@ -677,7 +690,6 @@ class Symbol(AbstractScalar):
     def __mul__(self, other):
         g = self.graph
         i = self.index
-        ops = g.op
         if type(other) is not Symbol:
             if type(other) is not float:  # which is usual
                 if isinstance(other, _FOREIGN):
@@ -690,27 +702,27 @@ class Symbol(AbstractScalar):
                 return self
             if other < 0.0:
                 return -(self * -other)
-            if ops[i] == _NEG:
-                return -(g.symbol(g.a[i]) * other)
-            if ops[i] == _MUL and ops[g.a[i]] == _CONST:
-                return g.symbol(g.b[i]) * (g.value(g.a[i]) * float(other))
-            if ops[i] == _CONST:
+            op, a, b, _ = g.nodes[i]
+            if op == _NEG:
+                return -(g.symbol(a) * other)
+            if op == _MUL and g.op[a] == _CONST:
+                return g.symbol(b) * (g.value(a) * float(other))
+            if op == _CONST:
                 return g.value(i) * float(other)
             return g.node(_MUL, g.constant(other).index, i)
         j = other.index
-        if ops[j] == _NEG:
-            return -(self * g.symbol(g.a[j]))
-        if ops[i] == _NEG:
-            return -(g.symbol(g.a[i]) * other)
-        if ops[j] == _CONST:
+        op_i, op_j = g.op[i], g.op[j]
+        if op_j == _NEG:
+            return -(self * g.first(j))
+        if op_i == _NEG:
+            return -(g.first(i) * other)
+        if op_j == _CONST:
             return self * g.value(j)
-        if ops[i] == _CONST:
+        if op_i == _CONST:
             return other * g.value(i)
-        if (ops[i] == _DIV and g.b[i] == j and _is_reciprocal(g, i)) or (
-            ops[j] == _DIV and g.b[j] == i and _is_reciprocal(g, j)
-        ):
+        if (op_i == _DIV and g.reciprocals.get(i) == j) or (op_j == _DIV and g.reciprocals.get(j) == i):
             return 1.0
-        if ops[i] == _MUL or ops[j] == _MUL:
+        if i in g.fractions or j in g.fractions:
             found = _product_of_fraction(g, i, j)
             if found is not None:
                 return found
@@ -731,9 +743,9 @@ class Symbol(AbstractScalar):
         if i == j:
             return 1.0
         if g.op[j] == _NEG:
-            return -(self / g.symbol(g.a[j]))
+            return -(self / g.first(j))
         if g.op[i] == _NEG:
-            return -(g.symbol(g.a[i]) / other)
+            return -(g.first(i) / other)
         if g.op[j] == _CONST:
             return self * (1.0 / g.value(j))
         return g.node(_DIV, i, j)
@@ -827,24 +839,15 @@ def _same(x: Symbol | float, y: Symbol | float) -> bool:
     return x is y or (type(x) is not Symbol and type(y) is not Symbol and x == y)
 
 
-def _is_reciprocal(g: Graph, i: int) -> bool:
-    """Whether node i is 1 / x."""
-    return g.op[i] == _DIV and g.op[g.a[i]] == _CONST and g.value(g.a[i]) == 1.0
-
-
 def _product_of_fraction(g: Graph, i: int, j: int) -> Symbol | float | None:
     """i * j where one is a fraction a / x: (a / x) x = a, and (a / x) b is (b / x) a if that is there."""
     for product, b in ((i, j), (j, i)):
-        if g.op[product] != _MUL:
-            continue
-        for a, inverse in ((g.a[product], g.b[product]), (g.b[product], g.a[product])):
-            if not _is_reciprocal(g, inverse):
-                continue
-            if g.b[inverse] == b:
+        for a, inverse in g.fractions.get(product, ()):
+            if g.reciprocals[inverse] == b:
                 return g.plain(a)
-            other = g._known.get((_MUL, min(b, inverse), max(b, inverse), -1))
+            other = g.found(_MUL, min(b, inverse), max(b, inverse))
             if other is not None:
-                return g._known.get((_MUL, min(a, other.index), max(a, other.index), -1))
+                return g.found(_MUL, min(a, other.index), max(a, other.index))
     return None
 
 
@@ -857,47 +860,48 @@ def _cancelled_sum(g: Graph, i: int, j: int) -> Symbol | float | None:
     Not a constant: who adds one and takes it away again wants what that rounds to (log1p does).
     """
     for one, other in ((i, j), (j, i)):
-        if g.op[one] != _SUB or g.op[g.b[one]] == _CONST:
+        op, x, p, _ = g.nodes[one]
+        if op != _SUB or g.op[p] == _CONST:
             continue
-        x, p = g.a[one], g.b[one]
         if p == other:
             return g.plain(x)
-        if g.op[other] == _ADD and p in (g.a[other], g.b[other]):
-            return g.plain(x) + g.plain(g.a[other] + g.b[other] - p)
-        if g.op[other] == _SUB and g.a[other] == p:
-            return g.plain(x) - g.plain(g.b[other])
+        op, a, b, _ = g.nodes[other]
+        if op == _ADD and p in (a, b):
+            return g.plain(x) + g.plain(a + b - p)
+        if op == _SUB and a == p:
+            return g.plain(x) - g.plain(b)
     return None
 
 
 def _cancelled_difference(g: Graph, i: int, j: int) -> Symbol | float | None:
     """i - j where they have a term in common, not a constant: a - (a + b) = -b, (a + b) - (a + c) = b - c, ..."""
-    if g.op[j] != _CONST:
-        if g.op[i] == _ADD and j in (g.a[i], g.b[i]):
-            return g.plain(g.a[i] + g.b[i] - j)
-        if g.op[i] == _SUB and g.a[i] == j:
-            return -g.plain(g.b[i])
-    if g.op[i] != _CONST:
-        if g.op[j] == _ADD and i in (g.a[j], g.b[j]):
-            return -g.plain(g.a[j] + g.b[j] - i)
-        if g.op[j] == _SUB and g.a[j] == i:
-            return g.plain(g.b[j])
-    if g.op[i] == g.op[j] == _ADD:
-        for k in (g.a[i], g.b[i]):
-            if k in (g.a[j], g.b[j]) and g.op[k] != _CONST:
-                return g.plain(g.a[i] + g.b[i] - k) - g.plain(g.a[j] + g.b[j] - k)
+    (op_i, a, b, _), (op_j, c, d, _) = g.nodes[i], g.nodes[j]
+    if op_j != _CONST:
+        if op_i == _ADD and j in (a, b):
+            return g.plain(a + b - j)
+        if op_i == _SUB and a == j:
+            return -g.plain(b)
+    if op_i != _CONST:
+        if op_j == _ADD and i in (c, d):
+            return -g.plain(c + d - i)
+        if op_j == _SUB and c == i:
+            return g.plain(d)
+    if op_i == op_j == _ADD:
+        for k in (a, b):
+            if k in (c, d) and g.op[k] != _CONST:
+                return g.plain(a + b - k) - g.plain(c + d - k)
     return None
 
 
 def _rest_of_fraction(g: Graph, a: int, product: int) -> Symbol | float | None:
     """c / q where `product` is a p / q, and q - p is a number c: then a - a p / q = a c / q."""
-    for x, y in ((g.a[product], g.b[product]), (g.b[product], g.a[product])):
-        if g.op[x] != _MUL:
-            continue
-        for p, inverse in ((g.a[x], g.b[x]), (g.b[x], g.a[x])):
-            if not _is_reciprocal(g, inverse):
-                continue
+    _, first, second, _ = g.nodes[product]
+    if first not in g.fractions and second not in g.fractions:
+        return None
+    for x, y in ((first, second), (second, first)):
+        for p, inverse in g.fractions.get(x, ()):
             p, a_again = (p, y) if y == a else (y, p)  # a (p / q), or (a / q) p
-            c = _cancelled_difference(g, g.b[inverse], p) if a_again == a else None
+            c = _cancelled_difference(g, g.reciprocals[inverse], p) if a_again == a else None
             if c is not None and not isinstance(c, Symbol):
                 return c * g.symbol(inverse)
     return None

@@ -291,8 +291,8 @@ def tape_of(
         indices = [graph.lift(x).index for x in array.reshape(-1).tolist()]
         roots.append(np.array(indices, dtype=np.int64))
 
-    op = np.array(graph.op, dtype=np.uint8)
-    arg = np.array([graph.a, graph.b, graph.c], dtype=np.int32).T.reshape(-1, 3)
+    nodes = np.fromiter(itertools.chain.from_iterable(graph.nodes), np.int32, 4 * len(graph.nodes)).reshape(-1, 4)
+    op, arg = nodes[:, 0].astype(np.uint8), nodes[:, 1:]
     segment = np.array(graph.segment, dtype=np.int64)
     needed = _needed(graph, op, arg, np.concatenate(roots) if roots else np.zeros(0, int))
     kept = np.flatnonzero(needed)
@@ -344,7 +344,7 @@ def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) ->
     segment = graph.segment
     args = [row[:count] for row, count in zip(arg.tolist(), ARITY[op].tolist(), strict=True)]
     for k in np.flatnonzero(np.isin(op, LISTED)).tolist():
-        args[k] = [*args[k], *graph.lists[graph.b[k]]]
+        args[k] = [*args[k], *graph.lists[graph.nodes[k][2]]]
     is_of_loop = np.isin(op, (Op.CARRIED, Op.COLLECTED)).tolist()
     flags = [False] * len(op)
     waiting = roots.tolist()
