@@ -42,7 +42,9 @@ def megabytes(names: set[str]) -> float:
 
 def main() -> None:
     core = needed("sarrus")
-    own = sum(file.stat().st_size for file in Path(sarrus.__file__).parent.rglob("*.py")) / 1e6  # also where it is editable
+    own = (
+        sum(file.stat().st_size for file in Path(sarrus.__file__).parent.rglob("*.py")) / 1e6
+    )  # also where it is editable
     print("| | MB | the largest of it |\n|---|---:|---|")
     for extra in (None, *EXTRAS):
         packages = core if extra is None else needed("sarrus", extra) - core
