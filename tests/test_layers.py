@@ -20,6 +20,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "zoo": {"spatial", "model"},
     "importers": {"spatial", "model"},
     "exporters": {"spatial", "model"},
+    "control": {"spatial"},
     "registry": {"model"},
     "mechanics.bodies": {"spatial", "model"},
     "mechanics.constraints": {"spatial", "model", "mechanics.bodies"},

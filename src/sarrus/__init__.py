@@ -93,6 +93,9 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus import zoo
     from sarrus.codegen.runtime.compile import compile
     from sarrus.codegen.runtime.kernel import Kernel
+    from sarrus.control.lqr import LqrResult, lqr
+    from sarrus.control.problem import LqrConstraint, LqrStage
+    from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
     from sarrus.diagnosis import Diagnosis, diagnose
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
@@ -151,6 +154,8 @@ __all__ = [
     # what algorithms are, and native code
     "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
     "interpreted", "op_count",
+    # optimal control by the same sweeps
+    "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
     "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
     "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
@@ -162,6 +167,9 @@ __all__ = [
 _LATER = {
     "codegen.runtime.compile": ("compile",),
     "codegen.runtime.kernel": ("Kernel",),
+    "control.lqr": ("LqrResult", "lqr"),
+    "control.problem": ("LqrConstraint", "LqrStage"),
+    "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
     "diagnosis": ("Diagnosis", "diagnose"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
