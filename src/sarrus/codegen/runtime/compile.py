@@ -32,6 +32,7 @@ _PATIENCE = 1.0  # seconds
 def compile(  # the name users expect; the builtin is not used here
     model: Model,
     method: str | AnyAlgorithm = "aba",
+    /,
     *,
     dtype: Any = np.float64,
     lanes: str | int = "auto",
