@@ -79,7 +79,7 @@ def checked_stages(stages: Sequence[LqrStage], size: int | None) -> list[Stage]:
                 raise ModelError(f"{what} follows the initial state, which is not given: only stage 0 may, and is free")
             A = np.zeros((n, 0))
         else:
-            A = _array(f"A of {what}", s.A, (n, size if s.parent == START else out[s.parent].n))
+            A = _array(f"A of {what}", s.A, (n, (size or 0) if s.parent == START else out[s.parent].n))
         Q, R = (_symmetric(f"{key} of {what}", getattr(s, key), k) for key, k in (("Q", n), ("R", m)))
         c, q, r = (_array(f"{key} of {what}", getattr(s, key), (k,)) for key, k in (("c", n), ("q", n), ("r", m)))
         out.append(Stage(s.parent, A, B, c, Q, q, R, r))

@@ -98,8 +98,8 @@ def eliminate_rows(V: CostToGo, closed: list[bool]) -> tuple[CostToGo, Passed]:
     left = CostToGo(H, f, np.vstack([Kn, Ko]), np.zeros((len(labels),) * 2), np.concatenate([ln, lo]), labels)
     left.L[len(Kn) :, len(Kn) :] = Lo
     back = np.zeros((len(closed), len(s) + len(labels)))
-    back[np.ix_(c, range(len(s)))] = U1
-    back[np.ix_(c, range(len(s), len(s) + len(Kn)))] = U0 @ Wk
+    back[np.ix_(c, np.arange(len(s)))] = U1
+    back[np.ix_(c, len(s) + np.arange(len(Kn)))] = U0 @ Wk
     back[o, len(s) + len(Kn) + np.arange(len(o))] = 1.0
     cross = np.hstack([np.zeros((len(s), len(Kn))), -L1o / s[:, None]])
     return left, Passed(list(V.labels), back, K1 / s[:, None], l1 / s, cross, missed)
