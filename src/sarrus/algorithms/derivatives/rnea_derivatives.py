@@ -99,7 +99,7 @@ def _of_all(text: Callable[[Array], Array], rows: Array) -> Array:
 
 
 def _crossing(X: Transform, slip: Array, S: Array, by: Variations) -> Callable[[Array], Array]:
-    """What is carried inward across a joint, whose parent has S and varies so: how both answer each other, and the rest.
+    """What is carried inward across a joint to a node with S that varies so: how both answer each other, and the rest.
 
     slip: Delta, twice the velocity of the joint's node relative to its parent
     """
