@@ -87,7 +87,7 @@ def main() -> None:
     table = Table("algorithm", "robot", "operations", "bar", "", title="Derivatives: operations")
     found: dict[str, float] = {}
     models = robots()
-    for name, model in models.items():
+    for model in models.values():
         if not model.active_constraints:
             validate(model)
     for (algorithm, name), bar in BARS.items():

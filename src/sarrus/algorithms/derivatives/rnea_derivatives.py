@@ -21,7 +21,6 @@ from sarrus.spatial.stacked import by_column
 from sarrus.spatial.stages import stage
 from sarrus.spatial.transforms import Transform
 
-
 _FEW = 6  # rows
 
 
