@@ -38,7 +38,7 @@ def test_a_report_is_written(tmp_path):
     }
     markdown, page = report.write(items, results, tmp_path)
     text, html = markdown.read_text(), page.read_text()
-    assert "agree, 1 differ (each with its reason), 1 were not measured" in text
+    assert "2 tables and figures with numbers of five papers; 4 claims" in text
     assert "| <faster> | 1 \\| 2 | differs | because |" in text
     assert "&lt;faster&gt;" in html
     assert html.count("data:image/png") == 2
