@@ -190,9 +190,7 @@ class ProjectedState(NamedTuple):
     worst_status: Array
 
 
-def project_state(
-    model: Model, q: Array, v: Array, alive: Array, worst_status: Array, due: Array
-) -> ProjectedState:
+def project_state(model: Model, q: Array, v: Array, alive: Array, worst_status: Array, due: Array) -> ProjectedState:
     """The state projected onto the constraints, where that is due (1) or they are open; as it was where that fails."""
 
     def projected() -> tuple[Array, ...]:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.simulation.step_kernels import StepKernels
 from sarrus.spatial.arrays import Array
 
