@@ -44,7 +44,7 @@ def simulate(
         str | None,
         typer.Option(
             help="semi_implicit_euler, implicit, rk4 or adaptive (the last two without contacts). Default: the file's; "
-            "implicit where joints are stiff, rk4 (or adaptive) where nothing touches and nothing brakes, else the first of these."
+            "implicit where joints are stiff, rk4 or adaptive where nothing touches and nothing brakes, else the first."
         ),
     ] = None,
     method: Annotated[
