@@ -163,7 +163,7 @@ _LATER = {
     "viewer": ("view",),
 }
 
-_HOOKS = ("jax",)  # other libraries, by name: `sarrus.jax`, ...
+_HOOKS = ("gym", "jax")  # other libraries, by name: `sarrus.jax`, ...
 
 
 def __getattr__(name: str) -> Any:
