@@ -1,10 +1,10 @@
 """4,096 quadrupeds on the ground: environment steps per second on one core, beside MuJoCo's `rollout` on a like task.
 
-    python -m benchmarks.gym_mujoco [--envs 4096] [--rounds 5]
+    python -m benchmarks.gym_mujoco [--envs 4096] [--rounds 5] [--write]
 
 Ours: `Sarrus/QuadrupedWalk-v0`, actions, observations, rewards and resets included; 20 ms an action, 5 steps of 4 ms.
-MuJoCo's: a robot of the same trunk, legs, masses and gains, gears as armature, feet and trunk that touch a floor, 5 steps
-of 4 ms by `mujoco.rollout` on one thread, without observations or rewards. Both stand under small random targets;
+MuJoCo's: a robot of the same trunk, legs, masses and gains, gears as armature, feet and trunk that touch a floor, 5
+steps of 4 ms by `mujoco.rollout` on one thread, without observations or rewards. Both stand under small random targets;
 interleaved, the median of the rounds.
 """
 
@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 
 import numpy as np
-from rich.console import Console
 
 import sarrus
-from sarrus.model.state import home_or_neutral
+from benchmarks.written_figures import write_figures
 
 LEGS = {"front_left": (1, 1), "front_right": (1, -1), "hind_left": (-1, 1), "hind_right": (-1, -1)}
 NOISE = 0.1  # of actions
+SETTLE = 20  # actions before times are taken
+KINDS = ("float64", "float32")
 
 
 def mjcf(kp: float, kd: float, dt: float) -> str:
@@ -82,32 +84,42 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--envs", type=int, default=4096)
     parser.add_argument("--rounds", type=int, default=5)
-    given, console, rng = parser.parse_args(), Console(width=140), np.random.default_rng(0)
-    envs = sarrus.gym.make_vec("quadruped", "walk", given.envs, threads=1)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/hooks/gym.md")
+    given, rng = parser.parse_args(), np.random.default_rng(0)
+    variants = {name: sarrus.gym.make_vec("quadruped", "walk", given.envs, threads=1, dtype=name) for name in KINDS}
     peers = max(16, given.envs // 32)  # rates are per robot, and theirs do not depend on how many there are
-    peer = Peer(envs.task, peers)
-    envs.reset(seed=0)
-    settle = 20
-    for _ in range(settle):
-        envs.step(NOISE * rng.normal(size=envs.action_space.shape))
-        peer.step(NOISE * rng.normal(size=(peers, 12)))
-    ours, theirs = [], []
-    for _ in range(given.rounds):
-        began = time.perf_counter()
-        for _ in range(2):
-            envs.step(NOISE * rng.normal(size=envs.action_space.shape))
-        ours.append(2 * given.envs / (time.perf_counter() - began))
-        began = time.perf_counter()
-        peer.step(NOISE * rng.normal(size=(peers, 12)))
-        theirs.append(peers / (time.perf_counter() - began))
-    heights = np.median(envs.situation.q[:, 2]), np.median(peer.state[:, 3]), home_or_neutral(envs.model)[2]
-    console.print("height of the trunk: {:.3f} m ours, {:.3f} m MuJoCo's, {:.3f} m at home".format(*heights))
-    ratios = np.array(ours) / np.array(theirs)
-    console.print(
-        f"{given.envs} quadrupeds, one core: {np.median(ours):,.0f} environment steps per second "
-        f"({1e6 / np.median(ours) / envs.task.substeps:.2f} us a step of the simulation); mujoco.rollout "
-        f"{np.median(theirs):,.0f}; ratio {np.median(ratios):.1f} ({ratios.min():.1f} to {ratios.max():.1f})"
-    )
+    peer = Peer(next(iter(variants.values())).task, peers)
+    for envs in variants.values():
+        envs.reset(seed=0)
+    rates: dict[str, list[float]] = {name: [] for name in (*KINDS, "MuJoCo")}
+    for number in range(-SETTLE, given.rounds):
+        for name, envs in variants.items():
+            rates[name].append(rate(lambda envs=envs: envs.step(NOISE * rng.normal(size=(given.envs, 12))), given.envs))
+        rates["MuJoCo"].append(rate(lambda: peer.step(NOISE * rng.normal(size=(peers, 12))), peers))
+        if number < 0:
+            rates = {name: [] for name in rates}
+    theirs = np.array(rates["MuJoCo"])
+    lines = [
+        "| | environment steps per second | us a step of the simulation | times | trunk |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for name, found in rates.items():
+        envs, substeps = variants.get(name), peer.task.substeps
+        height = np.median(peer.state[:, 3] if envs is None else envs.situation.q[:, 2])
+        ratio = "" if envs is None else f"{np.median(np.array(found) / theirs):.1f}"
+        title = "`mujoco.rollout`" if envs is None else f"`VectorEnv`, {name}"
+        median = np.median(found)
+        lines.append(f"| {title} | {median:,.0f} | {1e6 / median / substeps:.2f} | {ratio} | {height:.3f} m |")
+    print("\n".join(lines))
+    if given.write:
+        write_figures("hooks/gym.md", "gym", "\n".join(lines))
+
+
+def rate(step: Callable[[], object], count: int) -> float:
+    """Environment steps per second."""
+    began = time.perf_counter()
+    step()
+    return count / (time.perf_counter() - began)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """A kernel as something that any native code may call, from any thread, without Python.
 
 `call(inputs, outputs, count, context)` runs a kernel on `count` states: arrays of pointers to rows, as the batch driver
-has them (`codegen/emit/batch.py`). The context is a table of addresses. Memory to work in is one of several pieces, each
-behind a flag: a thread takes the first that is free, so threads that call at once do not meet.
+has them (`codegen/emit/batch.py`). The context is a table of addresses. Memory to work in is one of several pieces,
+each behind a flag: a thread takes the first that is free, so threads that call at once do not meet.
 """
 
 from __future__ import annotations
@@ -70,7 +70,12 @@ def emit_call() -> str:
     driver = either(Word.ONE, Word.BATCH)
     constants = either(Word.ONE_CONSTANTS, Word.BATCH_CONSTANTS)
     workspace = either(Word.ONE_WORKSPACE, Word.BATCH_WORKSPACE, "i64")
-    pieces, flags, memory, stride = word(Word.PIECES, "i64"), word(Word.FLAGS), word(Word.MEMORY), word(Word.STRIDE, "i64")
+    pieces, flags, memory, stride = (
+        word(Word.PIECES, "i64"),
+        word(Word.FLAGS),
+        word(Word.MEMORY),
+        word(Word.STRIDE, "i64"),
+    )
     w.do("br label %take")
     w.label("take")
     w.do("%n = phi i64 [0, %some], [%next, %taken]")

@@ -93,7 +93,7 @@ class NativeKernel:
         # What a program (`program.py`) calls: the kernel on lanes, and on one lane, that are loaded already.
         self.runs = (address["run"], self._data.constants), (address["run_single"], self._single_data.constants)
         self.workspace_bytes = self._data.workspace, self._single_data.workspace
-        # What other native code calls (`hooks/native_call.py`): the drivers of a batch, and of one state, with constants.
+        # What other native code calls (`hooks/native_call.py`): drivers of a batch and of one state, and constants.
         self.drivers = (address["batch"], self._data.constants), (address["batch_single"], self._single_data.constants)
         self.scratch_bytes = max(self._data.scratch, self._single_data.scratch)
         self._ports = (*tape.inputs, *tape.outputs)

@@ -13,5 +13,6 @@ from sarrus.hooks.gym.vector_env import Env, VectorEnv  # noqa: E402
 register()
 
 __all__ = [
-    "ENVIRONMENTS", "Env", "RslRlEnv", "Situation", "Task", "VectorEnv", "biped", "locomotion", "make_vec", "quadruped", "register",
+    "ENVIRONMENTS", "Env", "RslRlEnv", "Situation", "Task", "VectorEnv", "biped", "locomotion", "make_vec", "quadruped",
+    "register",
 ]  # fmt: skip

@@ -20,7 +20,9 @@ class RslRlEnv:
 
     def __init__(self, envs: VectorEnv, cfg: Any = None) -> None:
         if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
-            raise UnsupportedError('rsl_rl wants episodes that begin within a step: VectorEnv(autoreset_mode="SameStep")')
+            raise UnsupportedError(
+                'rsl_rl wants episodes that begin within a step: VectorEnv(autoreset_mode="SameStep")'
+            )
         self._torch = optional_package("torch", "rsl_rl needs PyTorch", _INSTALL)
         self._dict = optional_package("tensordict", "rsl_rl needs tensordict", _INSTALL).TensorDict
         self.envs, self.cfg, self.device = envs, cfg or {}, "cpu"

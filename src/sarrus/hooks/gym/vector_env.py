@@ -48,7 +48,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self.model, self.task, self.num_envs = model, task, whole_number("num_envs", num_envs, least=1)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
-        self._functions = {name: batched(model, getattr(task, name), name) for name in ("observation", "reward", "fallen")}
+        self._functions = {
+            name: batched(model, getattr(task, name), name) for name in ("observation", "reward", "fallen")
+        }
         self._simulate(threads, settings)
         self._streams = Streams(num_envs)
         self._starts = starting_states(model, task.noise, task.start_speed, STARTS)
@@ -77,7 +79,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         kernels, kind = self._kernels, self._kernels.step.dtype
         self._carry = kernels.begin(np.tile(self._home, (count, 1)), np.zeros((count, model.nv)))
         self._cold = {name: np.array(x[0]) for name, x in self._carry.items()}
-        self._inputs = {name: np.array(np.broadcast_to(x, (count, *x.shape)), kind, order="C") for name, x in held.items()}
+        self._inputs = {
+            name: np.array(np.broadcast_to(x, (count, *x.shape)), kind, order="C") for name, x in held.items()
+        }
         self._tau = np.zeros((count, model.nv), kind)
         carried, taken = self._carry.items(), self._inputs.items()
         before = [Gather(0, name, x) for name, x in (*carried, *taken)]
@@ -186,7 +190,10 @@ class Env(gymnasium.Env):
 
     def __init__(self, model: Model, task: Task, **settings: Any) -> None:
         self.vector = VectorEnv(model, task, 1, autoreset_mode=AutoresetMode.DISABLED, **settings)
-        self.observation_space, self.action_space = self.vector.single_observation_space, self.vector.single_action_space
+        self.observation_space, self.action_space = (
+            self.vector.single_observation_space,
+            self.vector.single_action_space,
+        )
         self.metadata = {"render_modes": []}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:

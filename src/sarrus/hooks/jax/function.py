@@ -50,8 +50,8 @@ class Function:
     """A kernel as a function of JAX arrays."""
 
     def __init__(self, kernel: Kernel, algorithm: AnyAlgorithm, jacobian: Jacobian) -> None:
-        self.kernel, self._algorithm, self._jacobian = kernel, algorithm, jacobian
-        self._call = self._differentiable()
+        self.kernel, self._algorithm = kernel, algorithm
+        self._call = differentiable(kernel, jacobian)
 
     def __repr__(self) -> str:
         return f"<sarrus.jax.Function {', '.join(self.kernel.input_names)} -> {', '.join(self.kernel.output_names)}>"
@@ -69,36 +69,35 @@ class Function:
         values = [x.astype("int32") if name in whole else x for name, x in pairs]
         return self._algorithm.result(values)
 
-    def _differentiable(self) -> Any:
-        """The call of the kernel, with a rule for its derivatives: what varies, times how it varies."""
-        jax, jnp = _jax(), optional_package("jax.numpy", "sarrus.jax needs JAX", "'sarrus[jax]'")
-        kernel, jacobian = self.kernel, self._jacobian
 
-        @jax.custom_jvp
-        def call(*arrays: Any) -> Any:
-            return native(kernel, arrays)
+def differentiable(kernel: Kernel, jacobian: Jacobian) -> Any:
+    """The call of a kernel, with a rule for its derivatives: how results vary, times what varies."""
+    jax = _jax()
+    jnp, zero = jax.numpy, jax.custom_derivatives.SymbolicZero
 
-        def rule(primals: Any, tangents: Any) -> Any:
-            zero = jax.custom_derivatives.SymbolicZero
-            moving = {
-                name: dx for name, dx in zip(kernel.input_names, tangents, strict=True) if not isinstance(dx, zero)
-            }
-            values = call(*primals)
-            changes = [jnp.zeros_like(x) for x in values]
-            matrices = jacobian.matrices(tuple(moving), primals, lambda k, x: refusing(jax, k, native)(*x), jnp.matmul)
-            for (output, name), J in matrices.items():
-                batch = changes[output].shape[: changes[output].ndim - len(kernel.tape.outputs[output].shape)]
-                dx = moving[name].reshape(*batch, -1, 1)
-                changes[output] = changes[output] + jnp.matmul(J, dx).reshape(changes[output].shape)
-            return values, tuple(changes)
+    @jax.custom_jvp
+    def call(*arrays: Any) -> Any:
+        return native(kernel, arrays)
 
-        call.defjvp(rule, symbolic_zeros=True)
-        return call
+    def rule(primals: Any, tangents: Any) -> Any:
+        pairs = zip(kernel.input_names, tangents, strict=True)
+        moving = {name: dx for name, dx in pairs if name in jacobian.inputs and not isinstance(dx, zero)}
+        values = call(*primals)
+        changes = [jnp.zeros_like(x) for x in values]
+        matrices = jacobian.matrices(tuple(moving), primals, lambda k, x: refusing(k)(*x), jnp.matmul)
+        for (output, name), J in matrices.items():
+            dx = moving[name].reshape(*J.shape[:-2], -1, 1)
+            changes[output] = changes[output] + jnp.matmul(J, dx).reshape(changes[output].shape)
+        return values, tuple(changes)
+
+    call.defjvp(rule, symbolic_zeros=True)
+    return call
 
 
 def checked(kernel: Kernel, arrays: list[Any]) -> list[Any]:
     """Arrays of the kernel's type, with the same leading dimensions; errors in words while JAX traces."""
-    jax, jnp = _jax(), optional_package("jax.numpy", "sarrus.jax needs JAX", "'sarrus[jax]'")
+    jax = _jax()
+    jnp = jax.numpy
     ready, leading = [], []
     for port, given in zip(kernel.tape.inputs, arrays, strict=True):
         x = given if isinstance(given, jax.Array) else jnp.asarray(given, kernel.dtype)
@@ -126,16 +125,18 @@ def native(kernel: Kernel, arrays: Any) -> tuple[Any, ...]:
     return tuple(jax.ffi.ffi_call(target_of(kernel), shapes, vmap_method="broadcast_all")(*arrays))
 
 
-def refusing(jax: Any, kernel: Kernel, call: Any) -> Any:
-    """A call of a kernel that has no derivatives itself."""
+def refusing(kernel: Kernel) -> Any:
+    """The call of a kernel that has no derivatives itself."""
 
-    @jax.custom_jvp
+    @_jax().custom_jvp
     def last(*arrays: Any) -> Any:
-        return call(kernel, arrays)
+        return native(kernel, arrays)
 
     @last.defjvp
     def rule(primals: Any, tangents: Any) -> Any:
-        raise UnsupportedError(f"{kernel.method}: second derivatives are not known")
+        raise UnsupportedError(
+            f"{kernel.method}: this has no derivatives (of derivatives there are none, nor of projections)"
+        )
 
     return last
 

@@ -1,7 +1,8 @@
 """A kernel as a foreign function of XLA: native code from XLA's call frame to the kernel, without Python.
 
-XLA gives a frame of buffers; the kernel wants arrays of pointers to rows. Leading dimensions are states. One text serves
-all kernels; what is particular to one is a table of words (`_Signature`) and four instructions that know where it is.
+XLA gives a frame of buffers; the kernel wants arrays of pointers to rows. Leading dimensions are states. One text
+serves all kernels; what is particular to one is a table of words (`_Signature`) and four instructions that know where
+it is.
 """
 
 from __future__ import annotations

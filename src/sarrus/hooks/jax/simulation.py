@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import UnsupportedError, check_name, optional_package
-from sarrus.hooks.jax.function import checked, native, refusing
+from sarrus.hooks.jacobian import Jacobian
+from sarrus.hooks.jax.function import checked, differentiable, refusing
 from sarrus.simulation.simulation import Simulation
 from sarrus.spatial.arrays import Array
 
@@ -23,7 +24,8 @@ def simulation_step(simulation: Simulation, inputs: tuple[str, ...] = ()) -> Sim
     >>> step = sarrus.jax.simulation_step(simulation, inputs=("tau",))
     >>> carry, out = jax.lax.scan(lambda c, tau: step(c, tau=tau), step.start(q, v), taus)
 
-    Bits are those of `Simulation.step`, loops and contacts included. It has no derivatives.
+    Bits are those of `Simulation.step`, loops and contacts included. Derivatives, with respect to q, v and inputs, are
+    those of trees without contacts: methods that iterate, contacts and projections have none, and say so.
     """
     return SimulationStep(simulation, inputs)
 
@@ -40,6 +42,7 @@ class SimulationStep:
         sizes = {"tau": (model.nv,), "controls": (model.nu,), "external_forces": (model.nb, 6)}
         zeros: dict[str, Any] = {name: np.zeros(sizes[name]) if name in inputs else None for name in _INPUTS}
         self._kernels, self._held = simulation.step_kernels(**zeros)
+        self._call = differentiable(self._kernels.step, Jacobian(*self._kernels.asked))
         self._taken, self._start = tuple(inputs), simulation.start
 
     def start(self, q: Any = None, v: Any = None) -> Carry:
@@ -58,7 +61,7 @@ class SimulationStep:
             raise UnsupportedError(f"this step takes {list(self._taken)} beside the carry, got {list(inputs)}")
         given = self._held | carry | inputs
         arrays = checked(kernel, [given[name] for name in kernel.input_names])
-        results = refusing(self._jax, kernel, native)(*arrays)
+        results = self._call(*arrays)
         found = dict(zip(kernel.output_names, results, strict=True))
         after = carry | {name: found[output] for output, name in kernels.carried.items()}
         after["steps"] = carry["steps"] + 1
@@ -74,7 +77,7 @@ class SimulationStep:
 
         def project(carry: Carry) -> Carry:
             arrays = tuple(carry[name] for name in projection.input_names)
-            results = refusing(self._jax, projection, native)(*arrays)
+            results = refusing(projection)(*arrays)
             return carry | dict(zip(projection.output_names, results, strict=True))
 
         return self._jax.lax.cond(before % every == every - 1, project, lambda carry: carry, carry)
