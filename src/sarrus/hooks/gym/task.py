@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -79,7 +79,7 @@ def batched(model: Model, function: Any, what: str) -> Function:
     if not hasattr(function, "n_instructions"):
         if not callable(function):
             raise StateError(f"{what} is {function!r}. Valid: a function of a Situation, a casadi.Function")
-        return function
+        return cast(Function, function)
     names = function.name_in()
     for name in names:
         check_name(f"input of the {what}:", name, Situation._fields)

@@ -73,7 +73,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         gains[:, self._at] = [[task.kp], [task.kd]]
         self._home = home_or_neutral(model)
         if not task.torques:
-            settings = settings | {"controller": pd(*gains, self._home)}
+            settings = settings | {"controller": pd(gains[0], gains[1], self._home)}
         self.simulation = Simulation(model, task.dt, **settings)
         self._kernels, held = self.simulation.step_kernels(tau=np.zeros(model.nv) if task.torques else None)
         kernels, kind = self._kernels, self._kernels.step.dtype

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sarrus.errors import UnsupportedError
+from sarrus.errors import UnsupportedError, optional_package
 
 MAJOR = 0  # of XLA's foreign function interface: what these structures mean
 _SCALARS = {"size_t": 8, "int64_t": 8, "int": 4, "int32_t": 4, "uint32_t": 4}
@@ -33,10 +33,13 @@ class CallFrame(NamedTuple):
     value: dict[str, int]
 
 
+def jax_package() -> Any:
+    return optional_package("jax", "sarrus.jax needs JAX", "'sarrus[jax]'")
+
+
 def installed_call_frame() -> CallFrame:
     """That of the jaxlib which is installed."""
-    import jax
-
+    jax = jax_package()
     path = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
     try:
         return read_call_frame(path.read_text())

@@ -8,8 +8,9 @@ import numpy as np
 
 from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
-from sarrus.errors import StateError, UnsupportedError, optional_package
+from sarrus.errors import StateError, UnsupportedError
 from sarrus.hooks.jacobian import Jacobian
+from sarrus.hooks.jax.call_frame import jax_package
 from sarrus.hooks.jax.handler import target_of
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm
@@ -36,7 +37,7 @@ def function(
     >>> f = sarrus.jax.function(model, "aba")
     >>> jax.jit(jax.vmap(f))(q, v, tau)
     """
-    jax = _jax()
+    jax = jax_package()
     kind = np.dtype(dtype or ("float64" if jax.config.jax_enable_x64 else "float32"))
     if kind == np.float64 and not jax.config.jax_enable_x64:
         raise UnsupportedError('float64 in JAX needs jax.config.update("jax_enable_x64", True), before arrays are made')
@@ -72,7 +73,7 @@ class Function:
 
 def differentiable(kernel: Kernel, jacobian: Jacobian) -> Any:
     """The call of a kernel, with a rule for its derivatives: how results vary, times what varies."""
-    jax = _jax()
+    jax = jax_package()
     jnp, zero = jax.numpy, jax.custom_derivatives.SymbolicZero
 
     @jax.custom_jvp
@@ -96,7 +97,7 @@ def differentiable(kernel: Kernel, jacobian: Jacobian) -> Any:
 
 def checked(kernel: Kernel, arrays: list[Any]) -> list[Any]:
     """Arrays of the kernel's type, with the same leading dimensions; errors in words while JAX traces."""
-    jax = _jax()
+    jax = jax_package()
     jnp = jax.numpy
     ready, leading = [], []
     for port, given in zip(kernel.tape.inputs, arrays, strict=True):
@@ -118,7 +119,7 @@ def checked(kernel: Kernel, arrays: list[Any]) -> list[Any]:
 
 def native(kernel: Kernel, arrays: Any) -> tuple[Any, ...]:
     """The kernel's outputs, by native code."""
-    jax = _jax()
+    jax = jax_package()
     first = kernel.tape.inputs[0]
     batch = arrays[0].shape[: arrays[0].ndim - len(first.shape)]
     shapes = [jax.ShapeDtypeStruct((*batch, *port.shape), kernel.dtype) for port in kernel.tape.outputs]
@@ -128,7 +129,7 @@ def native(kernel: Kernel, arrays: Any) -> tuple[Any, ...]:
 def refusing(kernel: Kernel) -> Any:
     """The call of a kernel that has no derivatives itself."""
 
-    @_jax().custom_jvp
+    @jax_package().custom_jvp
     def last(*arrays: Any) -> Any:
         return native(kernel, arrays)
 
@@ -139,7 +140,3 @@ def refusing(kernel: Kernel) -> Any:
         )
 
     return last
-
-
-def _jax() -> Any:
-    return optional_package("jax", "sarrus.jax needs JAX", "'sarrus[jax]'")

@@ -20,7 +20,7 @@ from sarrus.codegen.emit.memory import address_of
 from sarrus.codegen.emit.writer import Writer
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.module import load_module, placed
-from sarrus.hooks.jax.call_frame import CallFrame, installed_call_frame
+from sarrus.hooks.jax.call_frame import CallFrame, installed_call_frame, jax_package
 from sarrus.hooks.native_call import NativeCall, entry
 
 _Signature = IntEnum("_Signature", "INPUTS OUTPUTS RANK CONTEXT CALL", start=0)
@@ -38,8 +38,7 @@ def target_of(kernel: Kernel) -> str:
 
 
 def _register(name: str, kernel: Kernel) -> Any:
-    import jax
-
+    jax = jax_package()
     call, tape = NativeCall(kernel), kernel.tape
     words = {
         _Signature.INPUTS: len(tape.inputs), _Signature.OUTPUTS: len(tape.outputs),

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import UnsupportedError, check_name, optional_package
+from sarrus.errors import UnsupportedError, check_name
 from sarrus.hooks.jacobian import Jacobian
+from sarrus.hooks.jax.call_frame import jax_package
 from sarrus.hooks.jax.function import checked, differentiable, refusing
 from sarrus.simulation.simulation import Simulation
 from sarrus.spatial.arrays import Array
@@ -34,7 +35,7 @@ class SimulationStep:
     """See `simulation_step`."""
 
     def __init__(self, simulation: Simulation, inputs: tuple[str, ...]) -> None:
-        model, self._jax = simulation.stepped_model, optional_package("jax", "sarrus.jax needs JAX", "'sarrus[jax]'")
+        model, self._jax = simulation.stepped_model, jax_package()
         if simulation.dtype == "float64" and not self._jax.config.jax_enable_x64:
             raise UnsupportedError('float64 in JAX needs jax.config.update("jax_enable_x64", True); or dtype="float32"')
         for name in inputs:
