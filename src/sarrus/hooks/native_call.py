@@ -36,8 +36,8 @@ class NativeCall:
         stride = -(-native.scratch_bytes // CACHE_LINE) * CACHE_LINE
         flags, memory = aligned(pieces * CACHE_LINE), aligned(pieces * stride)
         flags[:] = 0
-        (batch, batch_constants), (one, one_constants) = native.drivers
-        workspaces = native.workspace_bytes
+        (batch, batch_constants), (one, one_constants) = (native.driver(is_single) for is_single in (False, True))
+        workspaces = [native.workspace_bytes(is_single) for is_single in (False, True)]
         words = {
             Word.BATCH: batch, Word.BATCH_CONSTANTS: batch_constants, Word.BATCH_WORKSPACE: workspaces[0],
             Word.ONE: one, Word.ONE_CONSTANTS: one_constants, Word.ONE_WORKSPACE: workspaces[1],
