@@ -19,6 +19,7 @@ from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral
 from sarrus.simulation.controllers import pd
 from sarrus.simulation.simulation import Simulation
+from sarrus.simulation.steppers import projecting
 from sarrus.spatial.arrays import Array
 
 STARTS = 512  # states to begin from, of which each episode draws one
@@ -86,12 +87,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         carried, taken = self._carry.items(), self._inputs.items()
         before = [Gather(0, name, x) for name, x in (*carried, *taken)]
         each: list[Any] = [Run(0), *(Copy((0, output), (0, name)) for output, name in kernels.carried.items())]
-        natives = [kernels.step.native]
-        if kernels.projection is not None:
-            natives.append(kernels.projection.native)
-            when: dict[str, Any] = {"every": kernels.project_every, "phase": kernels.project_every - 1}
-            each += [Copy((0, x), (1, x), from_input=True, **when) for x in kernels.projection.input_names]
-            each += [Run(1, **when), *(Copy((1, x), (0, x), **when) for x in kernels.projection.output_names)]
+        each += projecting(kernels)
+        natives = [kernel.native for kernel in (kernels.step, kernels.projection) if kernel is not None]
         after = [Scatter(0, name, x, from_input=True) for name, x in carried]
         self._program = Program(tuple(natives), before, each, [*after, Scatter(0, "tau", self._tau)])
         self._threads = kernels.step.threads_for(count * task.substeps, threads)

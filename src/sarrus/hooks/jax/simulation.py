@@ -72,13 +72,9 @@ class SimulationStep:
         return after, {name: x for name, x in found.items() if name not in kernels.carried} | whole
 
     def _projected(self, carry: Carry, before: Any) -> Carry:
-        """On the constraints, every so many steps."""
+        """On the constraints: every so many steps, and where they are open."""
         projection, every = self._kernels.projection, self._kernels.project_every
         assert projection is not None
-
-        def project(carry: Carry) -> Carry:
-            arrays = tuple(carry[name] for name in projection.input_names)
-            results = refusing(projection)(*arrays)
-            return carry | dict(zip(projection.output_names, results, strict=True))
-
-        return self._jax.lax.cond(before % every == every - 1, project, lambda carry: carry, carry)
+        given = carry | {"due": (before % every == every - 1).astype(projection.dtype)}
+        results = refusing(projection)(*checked(projection, [given[name] for name in projection.input_names]))
+        return carry | dict(zip(projection.output_names, results, strict=True))
