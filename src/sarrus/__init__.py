@@ -199,10 +199,14 @@ _LATER = {
     "viewer": ("view",),
 }
 
+_HOOKS = ("gym", "jax")  # other libraries, by name: `sarrus.jax`, ...
+
 
 def __getattr__(name: str) -> Any:
     if name == "zoo":
         return import_module("sarrus.zoo")
+    if name in _HOOKS:
+        return import_module(f"sarrus.hooks.{name}")
     for module, names in _LATER.items():
         if name in names:
             globals()[name] = getattr(import_module(f"sarrus.{module}"), name)
