@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.algorithms.position.project import project
-from sarrus.calls.dynamics import EMBEDDED
+from sarrus.planning.candidates import EMBEDDED
 from sarrus.model.model import Model
 from sarrus.registry import table as registry
 from sarrus.simulation.contact.settings import ContactSettings
