@@ -19,6 +19,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "model": {"spatial"},
     "zoo": {"spatial", "model"},
     "importers": {"spatial", "model"},
+    "exporters": {"spatial", "model"},
     "registry": {"model"},
     "mechanics.bodies": {"spatial", "model"},
     "mechanics.constraints": {"spatial", "model", "mechanics.bodies"},

@@ -49,11 +49,14 @@ from sarrus.algorithms.tree.centroidal_momentum_matrix import centroidal_momentu
 from sarrus.algorithms.tree.crba import crba
 from sarrus.algorithms.tree.energy import energy
 from sarrus.algorithms.tree.forward_kinematics import forward_kinematics
+from sarrus.algorithms.tree.frame_acceleration import frame_acceleration
 from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
 from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias
+from sarrus.algorithms.tree.frame_velocity import frame_velocity
 from sarrus.algorithms.tree.gravity_forces import gravity_forces
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.calls.call import install_verbs
+from sarrus.calls.configurations import difference, integrate
 from sarrus.calls.delassus import delassus, delassus_cholesky, operational_space_inertia
 from sarrus.calls.dynamics import forward_dynamics, methods
 from sarrus.calls.evaluator import interpreted
@@ -80,7 +83,8 @@ from sarrus.model.constraints import (
     weld,
 )
 from sarrus.model.model import Model
-from sarrus.model.state import difference, integrate, neutral, normalize
+from sarrus.model.model import install as install_methods
+from sarrus.model.state import neutral, normalize
 from sarrus.registry.algorithm import Algorithm
 from sarrus.registry.features import Feature
 from sarrus.registry.table import catalog, cite
@@ -102,6 +106,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.simulation.contact.record import ContactRecord
     from sarrus.simulation.contact.settings import ContactOptions
     from sarrus.simulation.controllers import controller, pd
+    from sarrus.simulation.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
     from sarrus.simulation.joint_forces import JointForces
     from sarrus.simulation.random_states import random_state
     from sarrus.simulation.recording import Recorder
@@ -114,6 +119,18 @@ __version__ = "0.1.0"
 
 install_verbs()  # from here on algorithms can be called
 
+
+def _later(module: str, name: str) -> Any:
+    """A function of a module that is imported when it is called."""
+    return lambda *args, **kwargs: getattr(import_module(f"sarrus.{module}"), name)(*args, **kwargs)
+
+
+install_methods(  # and models have their methods
+    lock=_later("planning.lock", "lock"),
+    to_urdf=_later("exporters.urdf", "to_urdf"),
+    to_mjcf=_later("exporters.mjcf", "to_mjcf"),
+)
+
 __all__ = [
     # robots, their constraints and states
     "Actuator", "Body", "CenterOfMass", "Constraint", "Coupling", "Distance", "Frame", "Joint", "LoopClosure", "Model",
@@ -122,7 +139,8 @@ __all__ = [
     "loop", "neutral", "normalize", "random_state", "weld", "zoo",
     # algorithms of trees and of positions
     "aba", "bias_forces", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure", "crba",
-    "energy", "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "gravity_forces", "project", "rnea",
+    "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
+    "gravity_forces", "project", "rnea",
     # their derivatives
     "aba_derivatives", "forward_dynamics_derivatives", "rnea_derivatives",
     # of constrained dynamics
@@ -137,9 +155,9 @@ __all__ = [
     "Algorithm", "Kernel", "OpCount", "Plan", "Status", "Feature", "catalog", "cite", "compile", "errors",
     "interpreted", "op_count", "plan",
     # motion in time, and looking at it
-    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "JointForces", "Recorder", "Simulation",
-    "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse", "inverse_dynamics", "pd",
-    "rollout", "simulate", "view",
+    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
+    "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
+    "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -159,6 +177,7 @@ _LATER = {
     "simulation.contact.record": ("ContactRecord",),
     "simulation.contact.settings": ("ContactOptions",),
     "simulation.controllers": ("controller", "pd"),
+    "simulation.inverse_kinematics": ("InverseKinematicsResult", "inverse_kinematics"),
     "simulation.joint_forces": ("JointForces",),
     "simulation.random_states": ("random_state",),
     "simulation.recording": ("Recorder",),

@@ -143,6 +143,8 @@ def of_tree(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
         "centroidal_momentum_matrix": lambda: (momenta,),
         "frame_jacobian": lambda: (oracle.frame_jacobian(*frame, q),),
         "frame_jacobian_bias": lambda: (oracle.frame_motion(*frame, q, v)[2],),
+        "frame_velocity": lambda: (oracle.frame_motion(*frame, q, v)[1],),
+        "frame_acceleration": lambda: (oracle.frame_motion(*frame, q, v, a)[2],),
         "forward_kinematics": lambda: (
             np.array([T[:3, :3] for T, _, _ in bodies]),
             np.array([T[:3, 3] for T, _, _ in bodies]),

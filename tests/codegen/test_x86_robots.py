@@ -33,7 +33,8 @@ def test_the_same_bits_as_llvm(robot, method, dtype):
     model = ROBOTS[robot]()
     with precision(np.dtype(dtype)):
         tape = trace(model, sarrus.catalog()[method])
-    ours, theirs = (build_native(tape, dtype, cache=False, backend=name) for name in (X86, LLVM))
+    lanes = 32 // np.dtype(dtype).itemsize  # of a register that the encoder knows
+    ours, theirs = (build_native(tape, dtype, lanes, cache=False, backend=name) for name in (X86, LLVM))
     assert ours.artifact.code != theirs.artifact.code
     rng = np.random.default_rng(0)
     states = [sarrus.random_state(model, rng=k) for k in range(21)]

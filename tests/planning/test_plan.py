@@ -60,10 +60,13 @@ class TestChoice:
         found = sarrus.plan(model, cache=False)
         assert found.algorithm in ("pv", "pv_early", "ltl", "constrained_aba", "prox_pv")
         x = state(model)
-        assert relative_error(
-            sarrus.forward_dynamics(model, *x, method=found.algorithm, **found.options).qdd,
-            sarrus.prox_ltl(model, *x).qdd,
-        ) < 1e-8
+        assert (
+            relative_error(
+                sarrus.forward_dynamics(model, *x, method=found.algorithm, **found.options).qdd,
+                sarrus.prox_ltl(model, *x).qdd,
+            )
+            < 1e-8
+        )
 
     def test_operations_are_those_of_the_tracer(self):
         model = zoo.five_bar()
@@ -99,7 +102,7 @@ def test_the_plan_gives_what_a_robust_method_gives(make):
         robust = sarrus.prox_ltl(model, *x)
         assert planned.status == robust.status == 0
         assert relative_error(planned.qdd, robust.qdd) < 1e-8
-        # Bennett's linkage: rows that are redundant where loops are closed are nearly so where they are closed to 1e-12.
+        # Bennett's linkage: rows that are redundant where loops are closed are nearly so where they are open by 1e-12.
         assert relative_error(planned.forces, robust.forces) < 1e-6
         assert np.abs(planned.residual).max() < 1e-6
 

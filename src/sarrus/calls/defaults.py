@@ -7,6 +7,7 @@ have taken as long as planning would: the rule by which calls are compiled (`eva
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -65,7 +66,5 @@ def pay(model: Model, seconds: float) -> None:
         from sarrus.planning.search import plan
 
         model.remembered[pay] = float("-inf")  # once, whatever comes of it
-        try:
+        with contextlib.suppress(SarrusError):  # then it stays as it is
             plan(model)
-        except SarrusError:  # then it stays as it is
-            pass

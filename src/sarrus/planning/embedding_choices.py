@@ -60,7 +60,7 @@ def embedding_choices(model: Model) -> Choices:
         if embeddable:
             found.configurations.extend(configurations_on(model, {c.name for c in embeddable}))
     except SarrusError as why:
-        embeddable = [c for c in embeddable if isinstance(c, Coupling)]
+        embeddable: list[Constraint] = [c for c in embeddable if isinstance(c, Coupling)]
         ruled_out.append((tuple(c.name for c in model.active_constraints if c.kind.embeddable), str(why)))
         found.configurations.extend(configurations_on(model, {c.name for c in embeddable}) if embeddable else [])
     for cluster in _divided(model, embeddable, found.configurations, ruled_out):
@@ -90,7 +90,7 @@ def _subsets(kinds: list[list[Cluster]]) -> list[list[Cluster]]:
 
 
 def _divided(
-    model: Model, constraints: list[Constraint], at: list[Array], ruled_out: list[tuple[tuple[str, ...], str]]
+    model: Model, constraints: Sequence[Constraint], at: list[Array], ruled_out: list[tuple[tuple[str, ...], str]]
 ) -> list[Cluster]:
     """The clusters of these constraints with their coordinates, as far as they have some."""
     found = []
@@ -112,6 +112,8 @@ def _built(model: Model, cluster: Cluster) -> object:
     """What two clusters share that are built alike: joints, constraints, and what hangs on them."""
     place = {body: k for k, body in enumerate(cluster.bodies)}
     bodies = [(model.bodies[i].joint.type.name, place.get(model.bodies[i].parent, -1)) for i in cluster.bodies]
-    children = sorted(place[body.parent] for i, body in enumerate(model.bodies) if body.parent in place and i not in place)
+    children = sorted(
+        place[body.parent] for i, body in enumerate(model.bodies) if body.parent in place and i not in place
+    )
     kinds = {c.name: (type(c).__name__, c.size) for c in model.active_constraints}
     return tuple(bodies), tuple(kinds[name] for name in cluster.constraints), tuple(children), cluster.output < 0

@@ -22,13 +22,19 @@ def explain(plan: Plan) -> str:
         share = f"{100.0 * chosen.fallback_share:.0f} % of the states that were tried"
         lines.append(f"  behind it: {chosen.fallback}, for states at which it fails ({share})")
     if plan.searched:
-        lines += ["", "  candidates                                   operations  iterations   about ns a state   ratio"]
+        lines += [
+            "",
+            "  candidates                                   operations  iterations   about ns a state   ratio",
+        ]
         lines += [_row(x, chosen) for x in plan.candidates if not x.ruled_out]
     lines += _ruled_out([x for x in plan.candidates if x.ruled_out])
     lines += [f"  note: {note}" for note in plan.notes]
     if plan.searched:
         purpose = "batches of states" if plan.batch else "single states"
-        lines += ["", f"  for {purpose}; planned in {plan.seconds:.1f} s. Times are estimates from weighted operations."]
+        lines += [
+            "",
+            f"  for {purpose}; planned in {plan.seconds:.1f} s. Times are estimates from weighted operations.",
+        ]
     return "\n".join(lines)
 
 

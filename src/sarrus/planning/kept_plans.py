@@ -1,4 +1,4 @@
-"""Plans that were made: with the model in memory, and on disk by content, beside the kernels and under the same seal."""
+"""Plans that were made: in memory with their model, and on disk by content, beside kernels and under the same seal."""
 
 from __future__ import annotations
 

@@ -101,4 +101,4 @@ def _move(tree: AbstractTree, order: list[int], i: int, place: int) -> list[int]
     first = max((rest.index(child) + 1 for child in tree.children[i]), default=0)
     last = rest.index(tree.parents[i]) if tree.parents[i] >= 0 else len(rest)
     at = min(max(place, first), last)
-    return rest[:at] + [i] + rest[at:]
+    return [*rest[:at], i, *rest[at:]]

@@ -1,4 +1,4 @@
-"""A few states of a robot on its constraints, on which candidates of a plan are tried, and the rank of its rows there."""
+"""A few states of a robot on its constraints, on which candidates of a plan are tried, and the rank of rows there."""
 
 from __future__ import annotations
 

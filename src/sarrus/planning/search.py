@@ -1,6 +1,6 @@
 """`plan`: how to compute a model's forward dynamics, by exact count.
 
-Candidates are what to embed, times methods for the rest, times elimination orders. Tracing one takes up to a second, so:
+Candidates are what to embed, times methods for the rest, times elimination orders. Tracing one takes a second, so:
 
 - what to embed goes by kinds of clusters (`embedding_choices.py`);
 - methods that cost half as much again as the best, where nothing is embedded, are not tried on clusters;
@@ -58,7 +58,9 @@ def plan(model: Model, batch: bool = True, *, cache: bool = True) -> Plan:
     if not isinstance(model, Model):
         raise UnsupportedError(f"plan: the first argument is a sarrus Model, got {type(model).__name__}")
     if not model.is_numeric:
-        raise UnsupportedError(f"plan: model {model.name!r} has symbols, and what is best depends on numbers. Name a method")
+        raise UnsupportedError(
+            f"plan: model {model.name!r} has symbols, and what is best depends on numbers. Name a method"
+        )
     found = kept_plan(model, batch) if cache else None
     if found is None:
         start = time.perf_counter()
@@ -136,7 +138,9 @@ class _Search:
     def best(self) -> float:
         return min((x.candidate.weighted for x in self.counted), default=np.inf)
 
-    def _count(self, choice: Choice, method: str, order_name: str = DEFAULT, order: tuple[int, ...] | None = None) -> None:
+    def _count(
+        self, choice: Choice, method: str, order_name: str = DEFAULT, order: tuple[int, ...] | None = None
+    ) -> None:
         """Trace a candidate, run it on the samples, and enter it where it belongs."""
         fallback = _BEHIND_CLUSTERS if choice.names else robust_behind(method)
         candidate = Candidate(method, choice.names, order_name, order, fallback)

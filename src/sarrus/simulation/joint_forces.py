@@ -193,7 +193,10 @@ def within_effort(model: Model, parameters: JointForceParameters, tau: Array) ->
 def clamp_effort(model: Model, tau: Array) -> Array:
     """`tau` cut at the effort limits of joints."""
     limit = effort_limits(model)
-    return clamp(tau, -limit, limit)
+    least = _joined(
+        -b.joint.effort_limit if b.joint.effort_lower is None else b.joint.effort_lower for b in model.bodies
+    )
+    return clamp(tau, least, limit)
 
 
 def effort_limits(model: Model) -> Array:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.algorithms.position.project import project
-from sarrus.planning.candidates import EMBEDDED
 from sarrus.model.model import Model
+from sarrus.planning.candidates import EMBEDDED
 from sarrus.registry import table as registry
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.controllers import AbstractController

@@ -112,7 +112,7 @@ def forward_dynamics_derivatives(
     ours = [r for r, c in zip(rows, whole.active_constraints, strict=True) if c in model.active_constraints]
     declared = [by_column(r.declared_force, np.column_stack([f, df, f_by_tau])[r.span], len(r.k)) for r in ours]
     forces = np.concatenate(declared) if declared else np.zeros((0, 1 + 3 * model.nv))
-    rank = sum((choose(0.0, d, 1.0, 0.0) for d in Lambda.d_inv), 0.0)
+    rank = sum((choose(0.0, pivot, 1.0, 0.0) for pivot in Lambda.d_inv), 0.0)
     by_q, by_v = np.split(dqdd, 2, axis=1)
     f_by_q, f_by_v, f_by_tau = np.split(forces[:, 1:], 3, axis=1)
     last = (np.asarray(x, dtype=object) for x in (rank, _unique(Lambda, half), status))
@@ -134,7 +134,7 @@ def _by_torques(factor: Ltdl, Y: Array, Lambda: Ldl) -> tuple[Array, Array]:
 def _unique(Lambda: Ldl, half: Array) -> Scalar:
     """Whether rows that depend on others ask for nothing else. Motions that open an overconstrained loop do."""
     off, scale = 0.0, 1.0
-    for d, row in zip(Lambda.d_inv, half, strict=True):
+    for pivot, row in zip(Lambda.d_inv, half, strict=True):
         here = size(row)
-        off, scale = off + choose(0.0, d, 0.0, here), scale + here
+        off, scale = off + choose(0.0, pivot, 0.0, here), scale + here
     return choose(off, within(_CONSISTENT, 1e3) * scale, 1.0, 0.0)

@@ -52,21 +52,21 @@ def rnea_derivatives(
         for i in reversed(range(len(nodes))):
             vi, S, by, C = nodes[i].v, joints[i].S, varied[i], B[i].matrix()
             U, b = by_column(H[i].momentum, S), C.T @ S
-            Fq = by_column(H[i].momentum, by.q.z) + C @ by.q.y
-            Fv = by_column(H[i].momentum, by.v.z) + C @ by.v.y
+            dF_q = by_column(H[i].momentum, by.q.z) + C @ by.q.y
+            dF_v = by_column(H[i].momentum, by.v.z) + C @ by.v.y
             tau[vi] = S.T @ F[i]
-            dq[vi, vi], dv[vi, vi], M[vi, vi] = S.T @ Fq, S.T @ Fv, S.T @ U
+            dq[vi, vi], dv[vi, vi], M[vi, vi] = S.T @ dF_q, S.T @ dF_v, S.T @ U
             for k, dS in enumerate(by.dS):
                 dq[vi, vi][:, k] = dq[vi, vi][:, k] + dS.T @ F[i]
-            Fq = Fq + np.stack([twist_on_force(s, F[i]) for s in S.T], axis=1)
+            dF_q = dF_q + np.stack([twist_on_force(s, F[i]) for s in S.T], axis=1)
             j = i
             while nodes[j].parent >= 0:
                 X = joints[j].X
-                U, Fq, Fv = (by_column(X.apply_T, x) for x in (U, Fq, Fv))
-                b = by_column(X.rotate, b) + by_column(lambda u, d=delta[j]: cross(d, u), U[:3])
+                U, dF_q, dF_v = (by_column(X.apply_T, x) for x in (U, dF_q, dF_v))
+                b = by_column(X.rotate, b) + by_column(lambda u, slip=delta[j]: cross(slip, u), U[:3])
                 j = nodes[j].parent
-                vj, Sj, by = nodes[j].v, joints[j].S, varied[j]
-                dq[vj, vi], dv[vj, vi], M[vj, vi] = Sj.T @ Fq, Sj.T @ Fv, Sj.T @ U
+                vj, S_j, by = nodes[j].v, joints[j].S, varied[j]
+                dq[vj, vi], dv[vj, vi], M[vj, vi] = S_j.T @ dF_q, S_j.T @ dF_v, S_j.T @ U
                 dq[vi, vj], dv[vi, vj] = U.T @ by.q.z + b.T @ by.q.y, U.T @ by.v.z + b.T @ by.v.y
                 M[vi, vj] = M[vj, vi].T
             if (parent := nodes[i].parent) >= 0:

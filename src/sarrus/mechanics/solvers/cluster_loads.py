@@ -23,7 +23,7 @@ from sarrus.mechanics.mechanism import Mechanism, numbered
 from sarrus.mechanics.solvers.mobility import mobilities
 from sarrus.model.bodies import WORLD
 from sarrus.model.embedding import Cluster
-from sarrus.spatial.arrays import Array, Scalar, add_to
+from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import ldl, ldl_solve, symmetric_product
 from sarrus.spatial.norms import size
 from sarrus.spatial.rotations import cross
@@ -43,7 +43,8 @@ def cluster_loads(
     at: Mechanism, qdd: Array, tau: Array, forces: Array, k: Array | None, external_forces: Array | None
 ) -> ClusterLoads:
     """at: of an embedded model; qdd, tau: of all joints; forces: of the rows that are not embedded, as declared."""
-    assert at.embedded is not None and at.model.embedding is not None
+    assert at.embedded is not None
+    assert at.model.embedding is not None
     with stage("cluster loads"):
         lack = imbalance(at, qdd, tau, forces, k, external_forces)
         alone = clusters_alone(at.model, at.joints, at.q, at.v)
