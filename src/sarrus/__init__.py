@@ -84,6 +84,7 @@ from sarrus.model.constraints import (
 )
 from sarrus.model.model import Model
 from sarrus.model.model import install as install_methods
+from sarrus.model.pattern import mass_matrix_pattern
 from sarrus.model.state import neutral, normalize
 from sarrus.registry.algorithm import Algorithm
 from sarrus.registry.features import Feature
@@ -136,7 +137,7 @@ __all__ = [
     "Actuator", "Body", "CenterOfMass", "Constraint", "Coupling", "Distance", "Frame", "Joint", "LoopClosure", "Model",
     "ModelBuilder", "Tendon", "attach", "center_of_mass_constraint", "connect", "contact", "coupling", "difference",
     "distance", "embed", "from_mujoco", "from_pinocchio", "integrate", "link_rows", "load", "load_mjcf", "load_urdf",
-    "loop", "neutral", "normalize", "random_state", "weld", "zoo",
+    "loop", "mass_matrix_pattern", "neutral", "normalize", "random_state", "weld", "zoo",
     # algorithms of trees and of positions
     "aba", "bias_forces", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure", "crba",
     "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
