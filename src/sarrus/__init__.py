@@ -105,6 +105,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
     from sarrus.planning.plan import Plan
+    from sarrus.planning.recut import Recut, recut
     from sarrus.planning.search import plan
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
@@ -161,8 +162,8 @@ __all__ = [
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
     # what algorithms are, and native code
-    "Algorithm", "Kernel", "OpCount", "Plan", "Status", "Feature", "catalog", "cite", "compile", "errors",
-    "interpreted", "op_count", "plan",
+    "Algorithm", "Kernel", "OpCount", "Plan", "Recut", "Status", "Feature", "catalog", "cite", "compile", "errors",
+    "interpreted", "op_count", "plan", "recut",
     # motion in time, and looking at it
     "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
     "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
@@ -178,6 +179,7 @@ _LATER = {
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
     "planning.plan": ("Plan",),
+    "planning.recut": ("Recut", "recut"),
     "planning.search": ("plan",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),

@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from sarrus.planning.plan import Candidate, Plan
+from typing import Protocol
+
+from sarrus.model.embedding import Cluster
+from sarrus.planning.candidate import Candidate
 
 _MOST_NAMES = 4
 _MOST_LINES = 12
 
 
-def explain(plan: Plan) -> str:
+class AbstractPlan(Protocol):
+    """What can be explained and drawn: a `Plan`."""
+
+    @property
+    def model_name(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def batch(self) -> bool: ...
+    @property
+    def candidates(self) -> tuple[Candidate, ...]: ...
+    @property
+    def chosen(self) -> Candidate: ...
+    @property
+    def clusters(self) -> tuple[Cluster, ...]: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def searched(self) -> bool: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+def explain(plan: AbstractPlan) -> str:
     """Candidates with their costs, what was chosen and why, what was ruled out and why."""
     chosen = plan.chosen
-    lines = [f"{plan.model_name}: {_in_words(plan)}", f"  why: {plan.why}"]
+    lines = [f"{plan.model_name}: {in_words(plan)}", f"  why: {plan.why}"]
     if plan.rows:
         redundant = plan.rows - plan.rank
         rows = f"  rows: {plan.rows}"
@@ -53,7 +85,8 @@ def _ruled_out(candidates: list[Candidate]) -> list[str]:
     return ["", "  ruled out", *lines] if lines else []
 
 
-def _in_words(plan: Plan) -> str:
+def in_words(plan: AbstractPlan) -> str:
+    """What was chosen."""
     chosen = plan.chosen
     if not plan.searched:
         return f"{chosen.method}, not planned yet (`sarrus.plan(model)` does)"

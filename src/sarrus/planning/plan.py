@@ -8,36 +8,11 @@ from typing import Any
 
 from sarrus.errors import UnsupportedError
 from sarrus.model.embedding import Cluster
-from sarrus.planning.orders import DEFAULT
+from sarrus.model.model import Model
+from sarrus.planning.candidate import Candidate
+from sarrus.planning.explanation import explain
 
 HYBRID = "hybrid"
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One way to compute forward dynamics, and what it costs per state."""
-
-    method: str  # for what is not embedded
-    embedded: tuple[str, ...] = ()  # constraints
-    order_name: str = DEFAULT  # of lcaba's elimination
-    order: tuple[int, ...] | None = None  # None: the method's own
-    fallback: str | None = None  # the robust method behind a full-rank one, or behind clusters
-    operations: float = 0.0  # exact, with the expected iterations; 0: not counted
-    weighted: float = 0.0  # the same with kinds of operations weighted, and the fallback where states needed it
-    nanoseconds: float = 0.0  # about, in a batch on one thread; 0: not known
-    iterations: float = 0.0  # expected: measured on a few states
-    fallback_share: float = 0.0  # of these states, those that needed the fallback
-    ruled_out: str = ""  # why it was not taken although it may be cheap
-
-    @property
-    def name(self) -> str:
-        """In a few words."""
-        parts = [self.method]
-        if self.embedded:
-            parts.append(f"with {len(self.embedded)} embedded")
-        if self.order is not None:
-            parts.append(f"({self.order_name})")
-        return " ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -79,9 +54,13 @@ class Plan:
 
     def explain(self) -> str:
         """The candidates with their costs, what was chosen and why, what was ruled out and why."""
-        from sarrus.planning.explanation import explain
-
         return explain(self)
+
+    def draw(self, model: Model) -> str:
+        """The mechanism's graph as this plan sees it, an SVG document: tree, loops, clusters, order of elimination."""
+        from sarrus.planning.drawing import draw  # only where it is asked for
+
+        return draw(model, self)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -26,12 +26,14 @@ from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.model.model import Model
+from sarrus.planning.candidate import Candidate
 from sarrus.planning.candidates import needs_full_rank, possible_methods, robust_behind, structural_method
 from sarrus.planning.cost import NANOSECONDS, cost_of
 from sarrus.planning.embedding_choices import NOTHING, Choice, embedding_choices
 from sarrus.planning.kept_plans import keep, kept_plan
 from sarrus.planning.orders import DEFAULT, proposed_orders
-from sarrus.planning.plan import Candidate, Plan
+from sarrus.planning.plan import Plan
+from sarrus.planning.recut_savings import recut_notes
 from sarrus.planning.samples import Samples, evaluate, rank, sample_states
 from sarrus.registry.table import find
 from sarrus.spatial.arrays import Array
@@ -46,11 +48,12 @@ _ORDERS = 5  # at most so many are counted
 _BEHIND_CLUSTERS = "prox_ltl"
 
 
-def plan(model: Model, batch: bool = True, *, cache: bool = True) -> Plan:
+def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool = False) -> Plan:
     """How this model's forward dynamics are best computed: what to embed, which method, in which order.
 
     batch  whether for batches of states, in which all lanes wait for the slowest, or for single ones
     cache  whether a plan that is on disk will do, and this one is kept there
+    recuts whether `notes` are to say what opening loops at other joints would save (`sarrus.recut`); that takes longer
 
     It takes seconds, once: plans are kept on disk, by content. From then on `forward_dynamics(model, ...)`,
     `compile(model)` and `simulate(model, ...)` go by it unless a method is named. `plan.explain()` says why.
@@ -68,6 +71,8 @@ def plan(model: Model, batch: bool = True, *, cache: bool = True) -> Plan:
             made = _Search(model, batch).run()
         found = Plan(**{**vars(made), "seconds": time.perf_counter() - start})
         keep(model, found, on_disk=cache)
+    if recuts:
+        found = Plan(**{**vars(found), "notes": (*found.notes, *recut_notes(model))})
     return found
 
 
@@ -105,7 +110,7 @@ class _Search:
             self._count(NOTHING, method)
         self._try_orders(NOTHING)
         self.near = {x.candidate.method for x in self.counted if x.candidate.weighted <= _FAR * self.best}
-        self.far = set(methods) - self.near
+        self.far = {x.candidate.method for x in self.counted} - self.near
         plain, whole = self.best, choices.possible[1:2]
         for choice in whole:
             self._count_all(choice)
