@@ -96,7 +96,7 @@ class Recut:
     def _converted(
         self, source: Model, target: Model, q: Any, v: Any, near: Any, new: dict[str, tuple[str, bool]]
     ) -> tuple[Array, Array]:
-        """new: joints of the target, with the closure that each is in the source, and whether its frames change places."""
+        """new: joints of the target, each with its closure in the source, and whether frames change places."""
         q = np.asarray(q, dtype=float)
         v = np.zeros((*q.shape[:-1], source.nv)) if v is None else np.asarray(v, dtype=float)
         if q.ndim > 1:
@@ -281,7 +281,9 @@ def _rehung(model: Model, closure: LoopClosure, cut: int, base: Frame, moved: Fr
         constraints=(*kept, cut_closure),
         home=None, keyframes=Keyframes(),
         import_report=(*lost, *model.import_report), lost_physics=(*model.lost_physics, *lost),
-        visuals=tuple(replace(x, body=number[x.body], placement=shift[x.body].inverse @ x.placement) for x in model.visuals),
+        visuals=tuple(
+            replace(x, body=number[x.body], placement=shift[x.body].inverse @ x.placement) for x in model.visuals
+        ),
         geometries=tuple(
             replace(x, body=number[x.body], placement=shift[x.body].inverse @ x.placement) for x in model.geometries
         ),
