@@ -17,14 +17,14 @@ from sarrus.codegen.tape.tape import Tape
 # Relative to one addition or multiplication of a batch.
 WEIGHTS = {"add": 1.0, "mul": 1.0, "div": 6.0, "sqrt": 6.0, "trig": 14.0, "exp": 20.0, "compare": 1.0, "pick": 6.0}
 NANOSECONDS = 0.08  # per unit of weight and state, of a batch on one thread of the machine that the weights are from
-_KINDS = {
+KINDS = {
     "div": (Op.DIV,), "sqrt": (Op.SQRT,), "trig": (Op.SIN, Op.COS, Op.ATAN2), "exp": (Op.EXP, Op.LOG, Op.TANH),
     "compare": (Op.ABS, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.SELECT), "pick": (Op.PICK,),
     "add": (Op.ADD, Op.SUB, Op.NEG), "mul": (Op.MUL,),
 }  # fmt: skip
 _OPERATIONS = np.zeros(len(Op))
 _WEIGHT = np.zeros(len(Op))
-for _kind, _ops in _KINDS.items():
+for _kind, _ops in KINDS.items():
     _OPERATIONS[list(_ops)] = 1.0
     _WEIGHT[list(_ops)] = WEIGHTS[_kind]
 _FUSED = [Op.FMA, Op.FNMA, Op.FMS]
