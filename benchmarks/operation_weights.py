@@ -31,8 +31,8 @@ MECHANISMS = (
     zoo.delta,
 )
 METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("lcaba", {}), ("prox_bbo", {}), ("prox_ltl", {}), ("bbo", {"fallback": None}), ("aba", {}), ("rnea", {}), ("crba", {}),
-    ("forward_kinematics", {}),
+    ("lcaba", {}), ("prox_bbo", {}), ("prox_ltl", {}), ("bbo", {"fallback": None}), ("aba", {}), ("rnea", {}),
+    ("crba", {}), ("forward_kinematics", {}),
 )  # fmt: skip
 GROUPS = {"add and mul": ("add", "mul"), "div and sqrt": ("div", "sqrt"), "trig": ("trig",), "compare": ("compare",)}
 

@@ -1,4 +1,4 @@
-"""Mechanisms on which plans are compared: those of the papers' benchmarks, robots, parallel robots, the zoo, contacts."""
+"""Mechanisms on which plans are compared: the papers' benchmarks, robots, parallel robots, the zoo, contacts."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ MECHANISMS: dict[str, Callable[[], Model]] = {
     "cycle(6)": lambda: zoo.cycle(6), "cycle(12)": lambda: zoo.cycle(12), "star_pairs(4)": lambda: zoo.star_pairs(4),
     "star_pairs(8)": lambda: zoo.star_pairs(8), "star_to_one(4)": lambda: zoo.star_to_one(4),
     "chain_of_loops(3)": lambda: zoo.chain_of_loops(3), "coupled_loops(2)": lambda: zoo.coupled_loops(2),
-    "coupled_loops(4)": lambda: zoo.coupled_loops(4), "ladder(4)": lambda: zoo.ladder(4), "hand with a cube": zoo.hand_cube,
-    "two hands with a cube": zoo.two_hands_cube,
+    "coupled_loops(4)": lambda: zoo.coupled_loops(4), "ladder(4)": lambda: zoo.ladder(4),
+    "hand with a cube": zoo.hand_cube, "two hands with a cube": zoo.two_hands_cube,
     # contacts (PV paper)
     "chain_welded_tip(7)": lambda: zoo.chain_welded_tip(7), "chain_welded_tip(20)": lambda: zoo.chain_welded_tip(20),
     "chain_every_kth_welded(20, 5)": lambda: zoo.chain_every_kth_welded(20, 5),
