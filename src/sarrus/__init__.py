@@ -30,7 +30,13 @@ from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
 from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.center_of_mass_derivatives import center_of_mass_derivatives
+from sarrus.algorithms.derivatives.centroidal_momentum_derivatives import centroidal_momentum_derivatives
+from sarrus.algorithms.derivatives.energy_derivatives import energy_derivatives
 from sarrus.algorithms.derivatives.forward_dynamics_derivatives import forward_dynamics_derivatives
+from sarrus.algorithms.derivatives.frame_acceleration_derivatives import frame_acceleration_derivatives
+from sarrus.algorithms.derivatives.frame_jacobian_derivative import frame_jacobian_derivative
+from sarrus.algorithms.derivatives.frame_velocity_derivatives import frame_velocity_derivatives
 from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.embedded.ce_aba import ce_aba
 from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
@@ -83,6 +89,7 @@ from sarrus.model.constraints import (
 )
 from sarrus.model.model import Model
 from sarrus.model.model import install as install_methods
+from sarrus.model.pattern import mass_matrix_pattern
 from sarrus.model.state import neutral, normalize
 from sarrus.registry.algorithm import Algorithm
 from sarrus.registry.features import Feature
@@ -93,7 +100,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus import zoo
     from sarrus.codegen.runtime.compile import compile
     from sarrus.codegen.runtime.kernel import Kernel
-    from sarrus.diagnosis import Diagnosis, diagnose
+    from sarrus.diagnosis import Diagnosis, check_derivatives, diagnose
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
     from sarrus.simulation.actuation import actuator_forces
@@ -133,13 +140,15 @@ __all__ = [
     "Actuator", "Body", "CenterOfMass", "Constraint", "Coupling", "Distance", "Frame", "Joint", "LoopClosure", "Model",
     "ModelBuilder", "Tendon", "attach", "center_of_mass_constraint", "connect", "contact", "coupling", "difference",
     "distance", "embed", "from_mujoco", "from_pinocchio", "integrate", "link_rows", "load", "load_mjcf", "load_urdf",
-    "loop", "neutral", "normalize", "random_state", "weld", "zoo",
+    "loop", "mass_matrix_pattern", "neutral", "normalize", "random_state", "weld", "zoo",
     # algorithms of trees and of positions
     "aba", "bias_forces", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure", "crba",
     "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
     "gravity_forces", "project", "rnea",
     # their derivatives
-    "aba_derivatives", "forward_dynamics_derivatives", "rnea_derivatives",
+    "aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives", "check_derivatives",
+    "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
+    "frame_jacobian_derivative", "frame_velocity_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
@@ -162,7 +171,7 @@ __all__ = [
 _LATER = {
     "codegen.runtime.compile": ("compile",),
     "codegen.runtime.kernel": ("Kernel",),
-    "diagnosis": ("Diagnosis", "diagnose"),
+    "diagnosis": ("Diagnosis", "check_derivatives", "diagnose"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
     "simulation.actuation": ("actuator_forces",),

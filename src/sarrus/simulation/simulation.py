@@ -61,8 +61,8 @@ class Simulation:
     method         of forward dynamics (`sarrus.methods()`); None: what fits the robot
     controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
     options        of the method: a dictionary
-    project_every  steps after which the state is projected onto the constraints; None: never; "auto": 10 where
-                   there are constraints and no Baumgarte feedback
+    project_every  steps after which the state is projected onto the constraints, or before, once they are open by
+                   1e-5 m or rad; None: never; "auto": 10 where there are constraints and no Baumgarte feedback
     stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
     joint_forces   damping, springs, friction, limits, effort limits: all, none, or a `JointForces`
     contacts       whether what can touch does: True, False, or a `ContactOptions`

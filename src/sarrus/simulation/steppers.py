@@ -181,10 +181,14 @@ class NativeStepper(AbstractStepper):
         if "status" in rows:  # the worst since the row before
             each.append(Gather(0, "worst_status", np.zeros((), span.dtype), per_state=False, every=span.every))
         if projection is not None:
-            when: dict[str, Any] = {"every": kernels.project_every, "phase": kernels.project_every - 1}
-            each += [Copy((0, name), (1, name), from_input=True, **when) for name in projection.input_names]
-            each.append(Run(1, **when))
-            each += [Copy((1, name), (0, name), **when) for name in projection.output_names]
+            no, yes = (np.full((), x, span.dtype) for x in (0.0, 1.0))
+            every, phase = kernels.project_every, kernels.project_every - 1
+            each.append(Gather(1, "due", no, per_state=False))
+            each.append(Gather(1, "due", yes, per_state=False, every=every, phase=phase))
+            carried = [name for name in projection.input_names if name != "due"]
+            each += [Copy((0, name), (1, name), from_input=True) for name in carried]
+            each.append(Run(1))
+            each += [Copy((1, name), (0, name)) for name in projection.output_names]
         return self.program(carry, before, each)
 
 
@@ -210,8 +214,8 @@ class PythonStepper(AbstractStepper):
             carry.update({name: getattr(result, output) for output, name in kernels.carried.items()})
             if is_recorded:
                 carry["worst_status"] = ok
-            if kernels.projection is not None and t % kernels.project_every == kernels.project_every - 1:
-                carry.update(kernels.project(carry))
+            if kernels.projection is not None:
+                carry.update(kernels.project(carry, kernels.is_due(t)))
             yield t + 1
 
 
@@ -245,7 +249,7 @@ class AdaptiveStepper(AbstractStepper):
                 program.run(span.batch, _ATTEMPTS, 0, span.threads)
                 unfinished = np.any((carry["time"] < interval["length"]) & (carry["alive"] > 0.5))
             if self.kernels.projection is not None:
-                for name, x in self.kernels.project(carry).items():
+                for name, x in self.kernels.project(carry, 1.0).items():
                     carry[name][...] = x
             done += count
             yield done

@@ -37,7 +37,7 @@ class Turns:
         number, distance = np.divmod(slot[mine] - IN_VECTOR, DISTANCES)
         # The base is in the middle of what is near, if that helps.
         self._shift = [0] * len(repeat.vectors)
-        for n in np.unique(number[distance * slot_bytes >= _NEAR]).tolist():
+        for n in set(number[distance * slot_bytes >= _NEAR].tolist()):
             self._shift[n] = _NEAR
         self.offset = distance * slot_bytes - np.array(self._shift, dtype=np.int64)[number]
         self.base = np.zeros(len(number), dtype=np.int32)
