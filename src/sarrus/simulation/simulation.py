@@ -274,9 +274,9 @@ class Simulation:
         """
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
-        given = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
-        on_bodies = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
-        linearizer, inputs = self._linearizer(*given, on_bodies, len(q), first + 1)
+        tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
+        external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
+        linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
         now = {name: input_at(x, first) for name, x in inputs.items()}
         (A, B), after = linearizer(q, v, np.full(len(q), first), now)
         if self._project_every and (first + 1) % self._project_every == 0:
