@@ -55,8 +55,8 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "codegen.x86": {"codegen.tape", "codegen.passes"},
     "codegen.emit": {"codegen.tape", "codegen.passes", "codegen.x86"},
     "codegen.runtime": {"spatial", "model", "registry", "codegen"},
-    "calls": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen"},
-    "planning": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls"},
+    "planning": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen"},
+    "calls": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "planning"},
     "simulation": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls", "planning"},
     "diagnosis": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls", "simulation"},
 }
