@@ -43,6 +43,7 @@ from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
 from sarrus.algorithms.embedded.ce_crba import ce_crba
 from sarrus.algorithms.embedded.ce_rnea import ce_rnea
 from sarrus.algorithms.embedded.expand import expand
+from sarrus.algorithms.embedded.hybrid import hybrid
 from sarrus.algorithms.embedded.reduce import reduce
 from sarrus.algorithms.position.closure import closure
 from sarrus.algorithms.position.project import project
@@ -100,9 +101,15 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus import zoo
     from sarrus.codegen.runtime.compile import compile
     from sarrus.codegen.runtime.kernel import Kernel
+    from sarrus.control.lqr import LqrResult, lqr
+    from sarrus.control.problem import LqrConstraint, LqrStage
+    from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
     from sarrus.diagnosis import Diagnosis, check_derivatives, diagnose
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
+    from sarrus.planning.plan import Plan
+    from sarrus.planning.recut import Recut, recut
+    from sarrus.planning.search import plan
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
     from sarrus.simulation.contact.impulse import impulse
@@ -153,13 +160,15 @@ __all__ = [
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
     # with embedded constraints
-    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "reduce",
+    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "hybrid", "reduce",
     # of the Delassus matrix
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
     # what algorithms are, and native code
-    "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
-    "interpreted", "op_count",
+    "Algorithm", "Kernel", "OpCount", "Plan", "Recut", "Status", "Feature", "catalog", "cite", "compile", "errors",
+    "interpreted", "op_count", "plan", "recut",
+    # optimal control by the same sweeps
+    "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
     "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
     "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
@@ -171,9 +180,15 @@ __all__ = [
 _LATER = {
     "codegen.runtime.compile": ("compile",),
     "codegen.runtime.kernel": ("Kernel",),
+    "control.lqr": ("LqrResult", "lqr"),
+    "control.problem": ("LqrConstraint", "LqrStage"),
+    "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
     "diagnosis": ("Diagnosis", "check_derivatives", "diagnose"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
+    "planning.plan": ("Plan",),
+    "planning.recut": ("Recut", "recut"),
+    "planning.search": ("plan",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),
     "simulation.contact.impulse": ("impulse",),
@@ -191,10 +206,14 @@ _LATER = {
     "viewer": ("view",),
 }
 
+_HOOKS = ("gym", "jax")  # other libraries, by name: `sarrus.jax`, ...
+
 
 def __getattr__(name: str) -> Any:
     if name == "zoo":
         return import_module("sarrus.zoo")
+    if name in _HOOKS:
+        return import_module(f"sarrus.hooks.{name}")
     for module, names in _LATER.items():
         if name in names:
             globals()[name] = getattr(import_module(f"sarrus.{module}"), name)
