@@ -30,6 +30,7 @@ from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
 from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.ce_aba_derivatives import ce_aba_derivatives
 from sarrus.algorithms.derivatives.center_of_mass_derivatives import center_of_mass_derivatives
 from sarrus.algorithms.derivatives.centroidal_momentum_derivatives import centroidal_momentum_derivatives
 from sarrus.algorithms.derivatives.energy_derivatives import energy_derivatives
@@ -153,8 +154,8 @@ __all__ = [
     "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
     "gravity_forces", "project", "rnea",
     # their derivatives
-    "aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives", "check_derivatives",
-    "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
+    "aba_derivatives", "ce_aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives",
+    "check_derivatives", "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
     "frame_jacobian_derivative", "frame_velocity_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
