@@ -83,6 +83,7 @@ def test_momentum(case):
     model, peer, s = case.model, peers.PinocchioPeer(case.oracle), case.state()
     assume(model.mass > 0.0)
     com_q, com_v_q, h_q = peer.momentum_derivatives(s.q, s.v)
+    assume(np.isfinite(com_v_q).all())  # the peer divides by the mass beyond each joint, which may be zero
     com = sarrus.center_of_mass_derivatives(model, s.q, s.v)
     assert relative_error(com.dposition_dq, com_q, 1.0) < TOLERANCE
     assert relative_error(com.dvelocity_dq, com_v_q, 1.0) < TOLERANCE
