@@ -22,6 +22,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "exporters": {"spatial", "model"},
     "registry": {"model"},
     "mechanics.bodies": {"spatial", "model"},
+    "mechanics.body_regressors": {"spatial", "model", "mechanics.bodies"},
     "mechanics.constraints": {"spatial", "model", "mechanics.bodies"},
     "mechanics.clusters": {"spatial", "model", "mechanics.bodies", "mechanics.constraints"},
     "mechanics.mechanism": {"spatial", "model", "mechanics.bodies", "mechanics.constraints", "mechanics.clusters"},
@@ -49,6 +50,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "calls": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen"},
     "planning": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls"},
     "simulation": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls", "planning"},
+    "identification": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls", "simulation"},
     "diagnosis": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls", "simulation"},
 }
 ADAPTERS = {"viewer", "cli", "__init__"}  # may use everything below them
