@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test test-llvm test-wheel test-hooks coverage lint docs format clean
+.PHONY: demo test test-llvm test-wheel test-hooks coverage lint paper docs format clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "Sarrus needs Python 3.10 or newer, this is " + sys.version)'
@@ -39,6 +39,19 @@ test-wheel: $(VENV)/.dev
 	build/core/bin/python -m pip install --quiet --disable-pip-version-check build/dist/*.whl
 	build/core/bin/python -I tests/fresh_install.py
 
+# Kernels in other libraries, with all extras, in an environment of their own. PyTorch comes first: where a CPU build of this version is offered pip takes it,
+# and what asks for PyTorch later is content. Elsewhere, TORCH="torch --index-url ..." says which build (PyPI's for Linux brings several GB of CUDA).
+HOOKS := .venv-hooks
+TORCH ?= torch==2.13.0
+$(HOOKS)/.ready: pyproject.toml
+	test -x $(HOOKS)/bin/python || $(PYTHON) -m venv $(HOOKS)
+	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[hooks]" pytest pytest-xdist
+	touch $@
+
+test-hooks: $(HOOKS)/.ready
+	$(HOOKS)/bin/python -m pytest -n $(JOBS) tests/hooks
+
 # Branch coverage of the rooms that must be covered, by the tests that are about them. Coverage makes Python slow: hence apart.
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report= --cov-report=json:$(VENV)/coverage.json \
@@ -53,6 +66,10 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Every table and figure of the papers, theirs beside ours: build/paper/report.html. QUICK=1: under five minutes.
+paper: $(VENV)/.demo
+	$(BIN)/python -m benchmarks.paper $(if $(QUICK),--quick)
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

@@ -104,6 +104,9 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus import zoo
     from sarrus.codegen.runtime.compile import compile
     from sarrus.codegen.runtime.kernel import Kernel
+    from sarrus.control.lqr import LqrResult, lqr
+    from sarrus.control.problem import LqrConstraint, LqrStage
+    from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
     from sarrus.diagnosis import Diagnosis, check_derivatives, diagnose
     from sarrus.identification.base_parameters import base_parameters
     from sarrus.identification.inertial_parameters import (
@@ -175,6 +178,8 @@ __all__ = [
     # what algorithms are, and native code
     "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
     "interpreted", "op_count",
+    # optimal control by the same sweeps
+    "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
     "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
     "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
@@ -186,6 +191,9 @@ __all__ = [
 _LATER = {
     "codegen.runtime.compile": ("compile",),
     "codegen.runtime.kernel": ("Kernel",),
+    "control.lqr": ("LqrResult", "lqr"),
+    "control.problem": ("LqrConstraint", "LqrStage"),
+    "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
     "diagnosis": ("Diagnosis", "check_derivatives", "diagnose"),
     "identification.base_parameters": ("base_parameters",),
     "identification.inertial_parameters": ("inertial_parameters", "parameter_names", "with_inertial_parameters"),
@@ -209,10 +217,14 @@ _LATER = {
     "viewer": ("view",),
 }
 
+_HOOKS = ("gym", "jax")  # other libraries, by name: `sarrus.jax`, ...
+
 
 def __getattr__(name: str) -> Any:
     if name == "zoo":
         return import_module("sarrus.zoo")
+    if name in _HOOKS:
+        return import_module(f"sarrus.hooks.{name}")
     for module, names in _LATER.items():
         if name in names:
             globals()[name] = getattr(import_module(f"sarrus.{module}"), name)

@@ -318,6 +318,21 @@ class Simulation:
         found = rollout_gradient(linearizer, q, v, np.concatenate(bars, axis=2), inputs, self._project_every)
         return RolloutGradient(*(x[0] for x in found)) if single else found
 
+    def step_kernels(
+        self, *, tau: Any = None, controls: Any = None, external_forces: Any = None
+    ) -> tuple[StepKernels, dict[str, Array]]:
+        """The compiled step that takes such inputs, and the values of all that it takes beside the state: what other
+        libraries step with.
+        """
+        stepper = self._stepper(tau, controls, external_forces, 1, 1, True, one_step=True)
+        if stepper.functions or self.integrator == "adaptive":
+            raise UnsupportedError(
+                "steps in native code have one size, and controllers that are compiled in (sarrus.pd, "
+                "sarrus.controller): no Python function, nor the adaptive integrator"
+            )
+        shapes = stepper.kernels.input_shapes
+        return stepper.kernels, {name: np.array(x[0, 0]).reshape(shapes[name]) for name, x in stepper.inputs.items()}
+
     @property
     def notes(self) -> list[str]:
         """What was decided, and what does not happen, that one should know."""

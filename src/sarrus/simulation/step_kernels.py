@@ -44,6 +44,7 @@ class StepKernels:
             )
         algorithm = step_algorithm(explicit_model, explicit, takes, step if settings.contact is None else contact_step)
         self.step: Kernel = compile(explicit_model, algorithm, settings=explicit, dtype=dtype)
+        self.asked = explicit_model, algorithm, self.step, {"settings": explicit}  # what the step was compiled of
         self.stepped: Kernel = attempted or self.step
         self.projection: Kernel | None = compile(model, PROJECTION, dtype=dtype) if project_every else None
         self.project_every = project_every or 0

@@ -146,6 +146,22 @@ def record(rows: Rows, row: int, carry: Carry, result: Any) -> None:
         array[:, row] = carry[name] if name in ("q", "v") else getattr(result, CARRIED_ROWS.get(name, name))
 
 
+def projecting(kernels: StepKernels) -> list[Any]:
+    """What a program does at each step, after it, with kernels 0, which is stepped, and 1, the projection, if any."""
+    projection = kernels.projection
+    if projection is None:
+        return []
+    no, yes = (np.full((), x, projection.dtype) for x in (0.0, 1.0))
+    every, carried = kernels.project_every, [name for name in projection.input_names if name != "due"]
+    return [
+        Gather(1, "due", no, per_state=False),
+        Gather(1, "due", yes, per_state=False, every=every, phase=every - 1),
+        *(Copy((0, name), (1, name), from_input=True) for name in carried),
+        Run(1),
+        *(Copy((1, name), (0, name)) for name in projection.output_names),
+    ]
+
+
 class NativeStepper(AbstractStepper):
     """All in native code, in chunks of a fraction of a second."""
 
@@ -168,8 +184,7 @@ class NativeStepper(AbstractStepper):
             super().record_last(carry, span, rows)
 
     def _program(self, carry: Carry, span: StepRange, rows: Rows) -> Program:
-        kernels, projection = self.kernels, self.kernels.projection
-        before: list[Any] = []
+        kernels, before = self.kernels, list[Any]()
         each: list[Any] = []
         for name, x in self.inputs.items():
             (each if x.strides[1] else before).append(Gather(0, name, x, per_step=True))
@@ -180,15 +195,7 @@ class NativeStepper(AbstractStepper):
         each += [Copy((0, output), (0, name)) for output, name in kernels.carried.items()]
         if "status" in rows:  # the worst since the row before
             each.append(Gather(0, "worst_status", np.zeros((), span.dtype), per_state=False, every=span.every))
-        if projection is not None:
-            no, yes = (np.full((), x, span.dtype) for x in (0.0, 1.0))
-            every, phase = kernels.project_every, kernels.project_every - 1
-            each.append(Gather(1, "due", no, per_state=False))
-            each.append(Gather(1, "due", yes, per_state=False, every=every, phase=phase))
-            carried = [name for name in projection.input_names if name != "due"]
-            each += [Copy((0, name), (1, name), from_input=True) for name in carried]
-            each.append(Run(1))
-            each += [Copy((1, name), (0, name)) for name in projection.output_names]
+        each += projecting(kernels)
         return self.program(carry, before, each)
 
 

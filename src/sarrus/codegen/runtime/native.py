@@ -95,7 +95,7 @@ class NativeKernel:
         self.stats = artifact.stats
         self._code = _load(artifact, lane)
         self._one = self._on(Lane(lane.bits, 1, lane.fma))
-        self._scratch_bytes = max(_scratch_bytes(tape, artifact, x) for x in (lane, Lane(lane.bits, 1)))
+        self.scratch_bytes = max(_scratch_bytes(tape, artifact, x) for x in (lane, Lane(lane.bits, 1)))
         self._ports = (*tape.inputs, *tape.outputs)
         self._row_bytes = [port.size * self.dtype.itemsize for port in self._ports]
         self._pack_sources, self._pack_targets = (
@@ -128,6 +128,11 @@ class NativeKernel:
         """What a program (`program.py`) calls, on lanes that are loaded already: the function and its constants."""
         mine = self._one if is_single else self._many
         return mine.address["run"], mine.data.constants
+
+    def driver(self, is_single: bool) -> tuple[int, int]:
+        """What other native code calls (`hooks/native_call.py`) with rows of states: the function and its constants."""
+        mine = self._one if is_single else self._many
+        return mine.address["batch"], mine.data.constants
 
     def workspace_bytes(self, is_single: bool) -> int:
         return _workspace_bytes(self.artifact, Lane(self.lane.bits, 1) if is_single else self.lane)
@@ -204,7 +209,7 @@ class NativeKernel:
         try:
             return self._free_scratch.pop()
         except IndexError:
-            memory = aligned(self._scratch_bytes)
+            memory = aligned(self.scratch_bytes)
             return memory, address_of(memory)
 
 
