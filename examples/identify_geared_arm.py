@@ -10,6 +10,8 @@ What one learns
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 from rich.console import Console
 
@@ -29,15 +31,11 @@ def main() -> None:
         drawing, sarrus.physical_parameters(theta0 + 0.15 * rng.normal(size=theta0.shape)).reshape(-1)
     )
     base = sarrus.base_parameters(drawing, MOTORS)
-    console.print(f"{10 * drawing.nb} parameters of {drawing.nb} bodies, of which the motors feel {len(base.names)}:")
-    console.print(f"  {base.names[0]}, ...")
-
+    console.print(f"{10 * drawing.nb} parameters, of which the motors feel {len(base.names)}, e.g. {base.names[-1]}")
     Y, tau = measured(truth, 1, rng)
     plain = np.linalg.lstsq(Y, tau, rcond=1e-10)[0]
     impossible = sum(not is_physical(x) for x in plain.reshape(-1, 10))
     console.print(f"least squares: no body could have what it finds for {impossible} of {drawing.nb}")
-    assert impossible
-
     theta = fitted(Y, tau, theta0, console)
     found = sarrus.with_inertial_parameters(drawing, sarrus.physical_parameters(theta).reshape(-1))
     Y_new, tau_new = measured(truth, 2, rng)  # another motion
@@ -46,8 +44,7 @@ def main() -> None:
         console.print(f"{what:10}: torques of another motion to {np.sqrt(np.mean(error**2)):.4f} Nm")
     exact, drawn, got = (base.matrix @ sarrus.inertial_parameters(model) for model in (truth, drawing, found))
     improved = np.linalg.norm(got - exact) / np.linalg.norm(drawn - exact)
-    console.print(f"what the motors feel is off by {100 * improved:.1f} % of what it was in the drawing")
-    assert np.sqrt(np.mean((Y_new @ sarrus.inertial_parameters(found) - tau_new) ** 2)) < 1.5 * NOISE
+    console.print(f"what the motors feel is off by {100 * improved:.2f} % of what it was in the drawing")
     assert improved < 0.1
 
 
@@ -85,25 +82,27 @@ def measured(model: sarrus.Model, seed: int, rng: np.random.Generator) -> tuple[
 
 
 def is_physical(pi: np.ndarray) -> bool:
-    try:
-        sarrus.log_cholesky(pi)
-    except sarrus.errors.ModelError:
-        return False
-    return True
+    with contextlib.suppress(sarrus.errors.ModelError):
+        return bool(len(sarrus.log_cholesky(pi)))
+    return False
 
 
 def fitted(Y: np.ndarray, tau: np.ndarray, theta0: np.ndarray, console: Console) -> np.ndarray:
-    """Gauss and Newton in log-Cholesky coordinates, near the drawing where the data says nothing."""
-    theta = theta0
+    """Levenberg and Marquardt in log-Cholesky coordinates, near the drawing where the data says nothing."""
+
+    def residual(theta: np.ndarray) -> np.ndarray:
+        misfit = tau - Y @ sarrus.physical_parameters(theta).reshape(-1)
+        return np.concatenate([misfit / NOISE, (theta0 - theta).reshape(-1) / SPREAD])
+
+    theta, damping, steps = theta0, 1.0, 1e-6 * np.eye(theta0.size).reshape(-1, *theta0.shape)
     for _ in range(60):
-        steps = 1e-6 * np.eye(10)[:, None]
-        slopes = (sarrus.physical_parameters(theta + steps) - sarrus.physical_parameters(theta - steps)) / 2e-6
-        J = np.einsum("nbp,kbp->nbk", Y.reshape(len(Y), -1, 10), slopes).reshape(len(Y), -1) / NOISE
-        error = tau - Y @ sarrus.physical_parameters(theta).reshape(-1)
-        H = J.T @ J + np.eye(J.shape[1]) / SPREAD**2
-        step = np.linalg.solve(H, J.T @ error / NOISE - (theta - theta0).reshape(-1) / SPREAD**2)
-        theta = theta + min(1.0, 0.5 / np.abs(step).max()) * step.reshape(theta.shape)
-    console.print(f"log-Cholesky: torques to {np.sqrt(np.mean(error**2)):.4f} Nm, the noise being {NOISE:g} Nm")
+        r = residual(theta)
+        J = np.stack([(residual(theta - step) - residual(theta + step)) / 2e-6 for step in steps], axis=1)
+        new = theta + np.linalg.solve(J.T @ J + damping * np.eye(len(steps)), J.T @ r).reshape(theta.shape)
+        better = np.linalg.norm(residual(new)) < np.linalg.norm(r)
+        theta, damping = (new, damping / 5.0) if better else (theta, damping * 5.0)
+    misfit = NOISE * residual(theta)[: len(tau)]
+    console.print(f"log-Cholesky: torques to {np.sqrt(np.mean(misfit**2)):.4f} Nm, the noise being {NOISE:g} Nm")
     return theta
 
 

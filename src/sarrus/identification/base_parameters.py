@@ -32,15 +32,14 @@ def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> B
     """The base parameters of a robot, by the regressor at random states; of one with embedded constraints, those that
     forces on its independent velocities show, or, if some are named, on its motors.
 
-    Columns are taken one after the other, outermost body first, if they say something that those before do not
-    (Gautier, 1991): what a body shares with its parent is counted there.
+    Columns are taken one after the other, parents first, if they say something that those before do not: what a body
+    shares with its parent is counted there.
     """
     Y = _stacked(model, tuple(motors), rng)
-    order = [10 * i + k for i in reversed(range(model.nb)) for k in range(10)]
     scale = np.linalg.norm(Y, axis=0)
     chosen: list[int] = []
     Q = np.zeros((len(Y), 0))
-    for column in order:
+    for column in range(Y.shape[1]):
         if scale[column] <= _RANK * scale.max(initial=0.0):
             continue
         x = Y[:, column] / scale[column]
@@ -49,7 +48,6 @@ def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> B
         if np.linalg.norm(x) > _RANK * len(Y):
             Q = np.column_stack([Q, x / np.linalg.norm(x)])
             chosen.append(column)
-    chosen = sorted(chosen)
     matrix = np.linalg.lstsq(Y[:, chosen], Y, rcond=None)[0] if chosen else np.zeros((0, Y.shape[1]))
     matrix[np.abs(matrix) < _SHOWN] = 0.0
     matrix[:, chosen] = np.eye(len(chosen))
