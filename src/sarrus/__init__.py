@@ -30,6 +30,7 @@ from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
 from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.ce_aba_derivatives import ce_aba_derivatives
 from sarrus.algorithms.derivatives.center_of_mass_derivatives import center_of_mass_derivatives
 from sarrus.algorithms.derivatives.centroidal_momentum_derivatives import centroidal_momentum_derivatives
 from sarrus.algorithms.derivatives.energy_derivatives import energy_derivatives
@@ -44,6 +45,7 @@ from sarrus.algorithms.embedded.ce_crba import ce_crba
 from sarrus.algorithms.embedded.ce_inverse_dynamics_regressor import ce_inverse_dynamics_regressor
 from sarrus.algorithms.embedded.ce_rnea import ce_rnea
 from sarrus.algorithms.embedded.expand import expand
+from sarrus.algorithms.embedded.hybrid import hybrid
 from sarrus.algorithms.embedded.reduce import reduce
 from sarrus.algorithms.position.closure import closure
 from sarrus.algorithms.position.project import project
@@ -117,6 +119,9 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.identification.log_cholesky import log_cholesky, physical_parameters
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
+    from sarrus.planning.plan import Plan
+    from sarrus.planning.recut import Recut, recut
+    from sarrus.planning.search import plan
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
     from sarrus.simulation.contact.impulse import impulse
@@ -160,14 +165,14 @@ __all__ = [
     "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
     "gravity_forces", "project", "rnea",
     # their derivatives
-    "aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives", "check_derivatives",
-    "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
+    "aba_derivatives", "ce_aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives",
+    "check_derivatives", "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
     "frame_jacobian_derivative", "frame_velocity_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
     # with embedded constraints
-    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "reduce",
+    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "hybrid", "reduce",
     # of the Delassus matrix
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
@@ -176,8 +181,8 @@ __all__ = [
     "kinetic_energy_regressor", "log_cholesky", "parameter_names", "physical_parameters", "potential_energy_regressor",
     "with_inertial_parameters",
     # what algorithms are, and native code
-    "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
-    "interpreted", "op_count",
+    "Algorithm", "Kernel", "OpCount", "Plan", "Recut", "Status", "Feature", "catalog", "cite", "compile", "errors",
+    "interpreted", "op_count", "plan", "recut",
     # optimal control by the same sweeps
     "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
@@ -200,6 +205,9 @@ _LATER = {
     "identification.log_cholesky": ("log_cholesky", "physical_parameters"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
+    "planning.plan": ("Plan",),
+    "planning.recut": ("Recut", "recut"),
+    "planning.search": ("plan",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),
     "simulation.contact.impulse": ("impulse",),
