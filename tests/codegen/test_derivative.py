@@ -155,6 +155,8 @@ def test_what_has_no_derivative_is_refused_in_words():
         sarrus.compile(model, "aba", wrt="q")
     with pytest.raises(sarrus.errors.SarrusError, match=r"wrt of aba.*q, v, tau"):
         sarrus.compile(model, "aba", derivative="jvp", wrt=("q", "qdd"))
+    with pytest.raises(UnsupportedError, match="expected names"):
+        sarrus.compile(model, "aba", derivative="jvp", wrt=5)
     with pytest.raises(UnsupportedError, match="each once"):
         sarrus.compile(model, "aba", derivative="jvp", wrt=())
     with pytest.raises(UnsupportedError, match="each once"):

@@ -119,6 +119,13 @@ def test_base_parameters_on_the_motor_side():
     assert 0 < len(base.names) < 10 * model.nb
 
 
+def test_base_parameters_of_almost_nothing():
+    empty = mechanism(0, []).model
+    assert sarrus.base_parameters(empty).names == ()
+    with pytest.raises(SarrusError, match="its joints are its motors"):
+        sarrus.base_parameters(zoo.chain(2), ("joint",))
+
+
 # --- physical parameters -------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sarrus.algorithms.embedded.ce_inverse_dynamics_regressor import ce_inverse_dynamics_regressor
 from sarrus.algorithms.tree.inverse_dynamics_regressor import inverse_dynamics_regressor
 from sarrus.calls.evaluator import evaluate
+from sarrus.errors import UnsupportedError
 from sarrus.identification.inertial_parameters import parameter_names
 from sarrus.model.model import Model
 from sarrus.simulation.random_states import random_state
@@ -35,7 +36,11 @@ def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> B
     Columns are taken one after the other, parents first, if they say something that those before do not: what a body
     shares with its parent is counted there.
     """
-    Y = _stacked(model, tuple(motors), rng)
+    if motors and model.embedding is None:
+        raise UnsupportedError(
+            f"motors are of robots with embedded constraints, and {model.name!r} has none: its joints are its motors"
+        )
+    Y = _stacked(model, tuple(motors), rng) if model.nv else np.zeros((0, 10 * model.nb))
     scale = np.linalg.norm(Y, axis=0)
     chosen: list[int] = []
     Q = np.zeros((len(Y), 0))

@@ -18,7 +18,7 @@ that there is:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,8 @@ class Derivative:
             raise UnsupportedError(f"derivative is {kind!r}. Valid: {', '.join(_DIFFERENTIATE)}")
         if wrt is None:
             return Derivative(kind, inputs)
+        if not isinstance(wrt, Iterable):
+            raise UnsupportedError(f"wrt is {wrt!r}: expected names. Valid: {', '.join(inputs)}")
         names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
         for name in names:
             check_name(f"wrt of {algorithm.name}:", name, (*inputs, "parameters") if has_symbols else inputs)
