@@ -118,7 +118,7 @@ def _derivative(
         raise UnsupportedError(
             f"{algorithm.name} iterates until its values say that it is done, and nothing differentiates through "
             f"iterations: what it solves has derivatives. {_INSTEAD if closed is None else closed.name} has those of "
-            f"constrained dynamics, with respect to q, v and tau; closure the Jacobian of constraints on positions"
+            f"constrained dynamics, with respect to q, v, tau and k; closure the Jacobian of constraints on positions"
         )
     found = _DIFFERENTIATE[kind](model, tape, wrt)
     if kind == "vjp" and algorithm.inverse:
