@@ -191,7 +191,7 @@ _LATER = {
     "viewer": ("view",),
 }
 
-_HOOKS = ("gym", "jax")  # other libraries, by name: `sarrus.jax`, ...
+_HOOKS = ("casadi", "gym", "jax", "torch")  # other libraries, by name: `sarrus.jax`, ...
 
 
 def __getattr__(name: str) -> Any:
