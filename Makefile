@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test test-llvm test-wheel test-hooks coverage lint docs format clean
+.PHONY: demo test test-llvm test-wheel test-hooks coverage lint paper docs format clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "Sarrus needs Python 3.10 or newer, this is " + sys.version)'
@@ -66,6 +66,10 @@ lint: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Every table and figure of the papers, theirs beside ours: build/paper/report.html. QUICK=1: under five minutes.
+paper: $(VENV)/.demo
+	$(BIN)/python -m benchmarks.paper $(if $(QUICK),--quick)
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict

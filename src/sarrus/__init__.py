@@ -30,6 +30,7 @@ from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
 from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.ce_aba_derivatives import ce_aba_derivatives
 from sarrus.algorithms.derivatives.center_of_mass_derivatives import center_of_mass_derivatives
 from sarrus.algorithms.derivatives.centroidal_momentum_derivatives import centroidal_momentum_derivatives
 from sarrus.algorithms.derivatives.energy_derivatives import energy_derivatives
@@ -43,6 +44,7 @@ from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
 from sarrus.algorithms.embedded.ce_crba import ce_crba
 from sarrus.algorithms.embedded.ce_rnea import ce_rnea
 from sarrus.algorithms.embedded.expand import expand
+from sarrus.algorithms.embedded.hybrid import hybrid
 from sarrus.algorithms.embedded.reduce import reduce
 from sarrus.algorithms.position.closure import closure
 from sarrus.algorithms.position.project import project
@@ -100,9 +102,15 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus import zoo
     from sarrus.codegen.runtime.compile import compile
     from sarrus.codegen.runtime.kernel import Kernel
+    from sarrus.control.lqr import LqrResult, lqr
+    from sarrus.control.problem import LqrConstraint, LqrStage
+    from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
     from sarrus.diagnosis import Diagnosis, check_derivatives, diagnose
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
+    from sarrus.planning.plan import Plan
+    from sarrus.planning.recut import Recut, recut
+    from sarrus.planning.search import plan
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
     from sarrus.simulation.contact.impulse import impulse
@@ -146,20 +154,22 @@ __all__ = [
     "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
     "gravity_forces", "project", "rnea",
     # their derivatives
-    "aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives", "check_derivatives",
-    "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
+    "aba_derivatives", "ce_aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives",
+    "check_derivatives", "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
     "frame_jacobian_derivative", "frame_velocity_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
     # with embedded constraints
-    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "reduce",
+    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "hybrid", "reduce",
     # of the Delassus matrix
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
     # what algorithms are, and native code
-    "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
-    "interpreted", "op_count",
+    "Algorithm", "Kernel", "OpCount", "Plan", "Recut", "Status", "Feature", "catalog", "cite", "compile", "errors",
+    "interpreted", "op_count", "plan", "recut",
+    # optimal control by the same sweeps
+    "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
     "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
     "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
@@ -171,9 +181,15 @@ __all__ = [
 _LATER = {
     "codegen.runtime.compile": ("compile",),
     "codegen.runtime.kernel": ("Kernel",),
+    "control.lqr": ("LqrResult", "lqr"),
+    "control.problem": ("LqrConstraint", "LqrStage"),
+    "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
     "diagnosis": ("Diagnosis", "check_derivatives", "diagnose"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
+    "planning.plan": ("Plan",),
+    "planning.recut": ("Recut", "recut"),
+    "planning.search": ("plan",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),
     "simulation.contact.impulse": ("impulse",),

@@ -14,6 +14,8 @@ from sarrus.cli.cache import cache
 from sarrus.cli.check import check
 from sarrus.cli.codegen import codegen
 from sarrus.cli.info import info
+from sarrus.cli.paper import paper
+from sarrus.cli.plan import plan
 from sarrus.cli.simulate import simulate
 from sarrus.cli.view import view
 from sarrus.errors import SarrusError
@@ -35,6 +37,10 @@ app = typer.Typer(
     See whether its loops close, and what they leave free:
 
         [bold]sarrus check cassie.xml[/bold]
+
+    See how its dynamics are best computed, and why:
+
+        [bold]sarrus plan cassie.xml --draw cassie.svg[/bold]
 
     Look at it in the browser; let it move:
 
@@ -66,7 +72,7 @@ def _root(
     pass
 
 
-for command in (info, check, simulate, bench, codegen, view):
+for command in (info, check, plan, simulate, bench, codegen, view, paper):
     app.command()(command)
 app.add_typer(cache, name="cache")
 

@@ -10,17 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.calls.defaults import Default, default_dynamics
 from sarrus.calls.dynamics import method_for
 from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
+from sarrus.model.state import as_state_array
 from sarrus.registry.table import find
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import AbstractController, PythonController
-from sarrus.simulation.inputs import as_actions, check_function, initial_state, steps_in
+from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters
+from sarrus.simulation.linearization import Linearization, Linearizer
+from sarrus.simulation.open_step import STAGES
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
+from sarrus.simulation.rollout_gradient import RolloutGradient, rollout_gradient
 from sarrus.simulation.step import StepSettings
 from sarrus.simulation.step_call import StepCall, StepResult
 from sarrus.simulation.step_kernels import StepKernels
@@ -44,7 +49,7 @@ from sarrus.status import Status
 # are then independent by very little: taken at their word they would lock the mechanism.
 ON_GROUND = ("semi_implicit_euler", "implicit")  # integrators that know contacts
 _DT = 1e-3  # seconds, where nobody says
-_OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
+_OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4, "closed": 1e-4}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +59,8 @@ class Simulation:
     dt             seconds per step; None: as the model's file says, or 1e-3
     integrator     semi_implicit_euler, implicit, rk4, adaptive; auto: implicit where springs, dampers or servos are
                    stiff for steps of that size, else semi_implicit_euler (`notes` says why)
-    method         of forward dynamics (`sarrus.methods()`); None: what fits the robot
+    method         of forward dynamics (`sarrus.methods()`); None: by its plan (`sarrus.plan`), or
+                   until there is one what fits the robot's structure
     controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
     options        of the method: a dictionary
     project_every  steps after which the state is projected onto the constraints, or before, once they are open by
@@ -256,6 +262,64 @@ class Simulation:
         count, time = first + 1, (first + 1) * self.dt
         return StepResult(**arrays, step=np.full(shape, count, self.dtype), steps=count, time=time, carried=carried)
 
+    def linearize(
+        self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
+    ) -> Linearization:
+        """A and B of one step from a state: how the state after it, (q, v) in the tangent space, varies with the state
+        before it and with the controls, where they are given, else with tau.
+
+        Arguments are those of `step`; a batch gives (B, 2 nv, 2 nv) and (B, 2 nv, nu). A projection that belongs to
+        this step is part of it. If rows of a loop are redundant only where it is closed, A takes of a change of the
+        state what keeps it closed, and nothing else.
+
+        >>> A, B = simulation.linearize(state, tau=tau)
+        """
+        q, v, single = initial_state(self.stepped_model, state.q, state.v)
+        first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
+        tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
+        external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
+        linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
+        now = {name: input_at(x, first) for name, x in inputs.items()}
+        (A, B), after = linearizer(q, v, np.full(len(q), first), now)
+        if self._project_every and (first + 1) % self._project_every == 0:
+            A, B = (linearizer.onto_constraints(*after, changes) for changes in (A, B))
+        return Linearization(A[0], B[0]) if single else Linearization(A, B)
+
+    def vjp(
+        self,
+        trajectory: Trajectory,
+        q_bar: Any = None,
+        v_bar: Any = None,
+        *,
+        tau: Any = None,
+        controls: Any = None,
+        external_forces: Any = None,
+    ) -> RolloutGradient:
+        """The gradient of a loss over a rollout with respect to its first state, and to controls (where given) or tau.
+
+        trajectory    what `run` or `rollout` of this simulation gave for these inputs, every step of it recorded
+        q_bar, v_bar  of the loss with respect to every state, (T + 1, nv) or (B, T + 1, nv), q's in the tangent space;
+                      None: zero
+
+        Backwards through the steps, whose A and B are made in chunks: memory does not grow with their number.
+        """
+        model, single = self.stepped_model, trajectory.batch is None
+        q, v = (x[None] if single else x for x in (trajectory.q, trajectory.v))
+        batch, steps = len(q), q.shape[1] - 1
+        if steps and not np.isclose(trajectory.time[-1] - trajectory.time[0], steps * self.dt):
+            raise StateError("vjp needs every state of a rollout: record_every=1, and this simulation's dt")
+        if trajectory.status is not None and np.any(trajectory.status >= Status.DIVERGED):
+            raise StateError("a rollout that diverged has no gradient: look at its status")
+        bars = [
+            np.zeros((batch, steps + 1, model.nv))
+            if x is None
+            else as_state_array(name, x, (steps + 1, model.nv)).reshape(batch, steps + 1, model.nv)
+            for name, x in (("q_bar", q_bar), ("v_bar", v_bar))
+        ]
+        linearizer, inputs = self._linearizer(tau, controls, external_forces, batch, steps)
+        found = rollout_gradient(linearizer, q, v, np.concatenate(bars, axis=2), inputs, self._project_every)
+        return RolloutGradient(*(x[0] for x in found)) if single else found
+
     def step_kernels(
         self, *, tau: Any = None, controls: Any = None, external_forces: Any = None
     ) -> tuple[StepKernels, dict[str, Array]]:
@@ -282,6 +346,11 @@ class Simulation:
             notes += contact_notes(self.model, self._contact_options)
         return notes
 
+    @property
+    def touching_pairs(self) -> list[tuple[str, str]]:
+        """The names of the geometries, two each, that may touch; `ContactOptions(pairs=...)` sets them."""
+        return [] if self._contact is None else [pair.names for pair in self._contact.contacts.pairs]
+
     # --- how it is done ---------------------------------------------------------------------------------------
 
     @cached_property
@@ -289,9 +358,18 @@ class Simulation:
         """The model with Baumgarte's feedback where it is asked for."""
         return with_stabilization(self.model, self.stabilization)
 
-    @cached_property
+    @property
     def _method(self) -> str:
-        return method_for(self.stepped_model, self.method)
+        return self._dynamics.method
+
+    @cached_property
+    def _dynamics(self) -> Default:
+        """The method that was named, or the default one, with options."""
+        if self.method is None and isinstance(self.options, dict | None):
+            found = default_dynamics(self.stepped_model, self.options or (), of=self.model)
+            if found.planned:
+                return found
+        return Default(method_for(self.stepped_model, self.method), {})
 
     @cached_property
     def _contact(self) -> ContactSettings | None:
@@ -332,7 +410,7 @@ class Simulation:
     def _step_settings(self) -> StepSettings:
         """Those of a step without controllers."""
         usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
-        options = tuple(sorted((usual | (self.options or {})).items()))
+        options = tuple(sorted((usual | self._dynamics.options | (self.options or {})).items()))
         which, contact = self._acting if self.joint_forces else NONE, self._contact
         dt = None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)  # None: the kernel's input
         parameters = joint_force_parameters(self.stepped_model, which, dt)
@@ -352,6 +430,40 @@ class Simulation:
     @cached_property
     def _step_calls(self) -> dict[tuple[bool, ...], StepCall]:
         """Steps that are ready, by which of tau, controls and external forces are not given."""
+        return {}
+
+    def _linearizer(
+        self, tau: Any, controls: Any, external_forces: Any, batch: int, steps: int
+    ) -> tuple[Linearizer, dict[str, Array]]:
+        """What differentiates steps with these inputs, and the inputs, (B, T, ...) each."""
+        if self._contact is not None:
+            raise UnsupportedError(
+                "a step with contacts has no derivative where they open or slip: contacts=False differentiates motion "
+                "without them, and feet that stay where they are can be constraints (`sarrus.contact`)"
+            )
+        if self.integrator == "adaptive":
+            raise UnsupportedError(f"adaptive steps change their size with the state. Valid: {', '.join(STAGES)}")
+        model = self.stepped_model
+        tau = np.zeros(model.nv) if tau is None and (controls is None or callable(controls)) else tau
+        actions = as_actions(model, self.controller, tau, controls, external_forces, batch, steps)
+        if actions.functions:
+            raise UnsupportedError(
+                "a Python function has no derivative: give sarrus.pd, sarrus.controller, or arrays of tau or controls"
+            )
+        inputs = dict(actions.inputs)
+        if "external_forces" in inputs:
+            inputs["external_forces"] = inputs["external_forces"].reshape(batch, -1, model.nb, 6)
+        u = "controls" if "controls" in inputs else "tau"
+        key = (*inputs, actions.controllers)
+        if key not in self._linearizers:
+            settings = replace(self._step_settings, controllers=actions.controllers)
+            at = {name: x[:, 0] for name, x in inputs.items()}
+            self._linearizers[key] = Linearizer(model, settings, at, u, self.dt)
+        return self._linearizers[key], inputs
+
+    @cached_property
+    def _linearizers(self) -> dict[tuple[Any, ...], Linearizer]:
+        """By what steps take, and by the controllers that are compiled in."""
         return {}
 
     def _initial_state(self, q0: Any, v0: Any) -> tuple[Array, Array, bool]:

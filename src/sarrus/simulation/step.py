@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.algorithms.position.project import project
-from sarrus.calls.dynamics import EMBEDDED
 from sarrus.mechanics.bodies import joint_kinematics
 from sarrus.mechanics.constraints.rows import position_errors
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.planning.candidates import EMBEDDED
 from sarrus.registry import table as registry
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.controllers import AbstractController

@@ -45,13 +45,15 @@ def has_fma() -> bool:
     return "fma" in features() or platform.machine() in ("arm64", "aarch64")
 
 
-def default_lanes(dtype_bits: int) -> int:
-    """As many states side by side as fit a vector register of our own encoder, or of the smallest machine.
+def has_wide_registers() -> bool:
+    """Of 512 bits, and logic on numbers in them."""
+    return {"avx512f", "avx512dq"} <= features()
 
-    Not of AVX-512: LLVM would have to write the code, in four times the time, and on a Zen 4 it is not faster (Talos'
-    `aba`: 430 ns a state with eight lanes, 424 ns with four).
-    """
-    return (256 if "avx2" in features() else 128) // dtype_bits
+
+def default_lanes(dtype_bits: int) -> int:
+    """As many states side by side as fit a vector register that our own encoder knows, or LLVM elsewhere."""
+    register = 512 if has_wide_registers() else 256 if "avx2" in features() else 128
+    return register // dtype_bits
 
 
 @functools.cache

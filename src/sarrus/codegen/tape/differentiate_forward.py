@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sarrus.codegen.tape.graph import Graph, Symbol
-from sarrus.codegen.tape.partials import CHOICES, cases, depending_on, needed_for, partials
+from sarrus.codegen.tape.partials import CHOICES, between, cases, partials
 from sarrus.spatial.arrays import Scalar
 from sarrus.spatial.stages import stage
 
@@ -20,9 +20,8 @@ Directions = dict[int, Scalar]  # derivatives by the number of the direction
 def forward(graph: Graph, outputs: Sequence[Scalar], seeds: dict[int, Directions]) -> list[Directions]:
     """Of every output, its derivatives; seeds: of nodes that are inputs, theirs."""
     derivatives = dict(seeds)
-    needed, varies = needed_for(graph, outputs), depending_on(graph, seeds)
     with stage("tangents"):
-        for k in (needed & varies).nonzero()[0].tolist():
+        for k in between(graph, seeds, outputs):
             if k not in seeds:
                 step = _chosen if graph.op[k] in CHOICES else _summed
                 derivatives[k] = step(graph, k, derivatives)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sarrus.codegen.tape.graph import Graph, Op, Symbol
-from sarrus.codegen.tape.partials import CHOICES, cases, depending_on, needed_for, operands, partials
+from sarrus.codegen.tape.partials import CHOICES, between, cases, operands, partials
 from sarrus.spatial.arrays import Scalar
 from sarrus.spatial.stages import stage
 
@@ -21,20 +21,20 @@ def reverse(
     graph: Graph, outputs: Sequence[Scalar], weights: Sequence[Scalar], inputs: Sequence[int]
 ) -> dict[int, Scalar]:
     """Of every input (a node): the derivative of the weighted sum of the outputs with respect to it."""
-    needed = needed_for(graph, outputs) & depending_on(graph, inputs)
-    order = needed.nonzero()[0].tolist()[::-1]
+    order = between(graph, inputs, outputs)[::-1]
+    varying = set(order)
     matters = _branches(graph, order, outputs, inputs)
     adjoint: dict[int, Scalar] = {}
     with stage("adjoints"):
         for x, weight in zip(outputs, weights, strict=True):
-            if isinstance(x, Symbol) and needed[x.index]:
+            if isinstance(x, Symbol) and x.index in varying:
                 adjoint[x.index] = adjoint.get(x.index, 0.0) + weight
         for k in order:
             if k not in adjoint or _is_zero(adjoint[k]):
                 continue
             flows = _to_branches(graph, k, adjoint[k]) if graph.op[k] in CHOICES else _to_operands(graph, k, adjoint[k])
             for x, flow in flows:
-                if needed[x]:
+                if x in varying:
                     for condition, holds in matters[k] - matters[x]:
                         yes, no = (flow, 0.0) if holds else (0.0, flow)
                         flow = graph.select(graph.symbol(condition), yes, no)

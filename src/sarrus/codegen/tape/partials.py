@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from sarrus.codegen.tape.graph import Graph, Op, Symbol
 from sarrus.codegen.tape.tape import ARITY
 from sarrus.spatial.arrays import Scalar
 
 CHOICES = frozenset((Op.SELECT, Op.MIN, Op.MAX, Op.ABS))  # they hand on one of their operands, or its opposite
 _ARITY = ARITY.tolist()
+_FIXED = frozenset((Op.CONST, Op.INPUT, Op.LESS))  # they vary with nothing
 
 
 def operands(graph: Graph, k: int) -> tuple[int, ...]:
@@ -20,27 +19,20 @@ def operands(graph: Graph, k: int) -> tuple[int, ...]:
     return graph.nodes[k][1 : 1 + _ARITY[graph.op[k]]]
 
 
-def needed_for(graph: Graph, outputs: Iterable[Scalar]) -> np.ndarray:
-    """Per node: whether one of the outputs depends on it."""
-    needed = np.zeros(len(graph.nodes), dtype=bool)
+def between(graph: Graph, inputs: Iterable[int], outputs: Iterable[Scalar]) -> list[int]:
+    """Nodes that vary with one of the inputs (nodes) and that one of the outputs depends on, in order."""
+    needed: set[int] = set()
     waiting = [x.index for x in outputs if isinstance(x, Symbol)]
     while waiting:
         k = waiting.pop()
-        if not needed[k]:
-            needed[k] = True
+        if k not in needed:
+            needed.add(k)
             waiting += operands(graph, k)
-    return needed
-
-
-def depending_on(graph: Graph, inputs: Iterable[int]) -> np.ndarray:
-    """Per node: whether it varies with one of these."""
-    varies = [False] * len(graph.nodes)
-    for k in inputs:
-        varies[k] = True
-    for k in range(len(varies)):
-        if not varies[k] and graph.op[k] not in (Op.CONST, Op.INPUT, Op.LESS):
-            varies[k] = any(varies[x] for x in operands(graph, k))
-    return np.array(varies, dtype=bool)
+    varying = needed.intersection(inputs)
+    for k in sorted(needed):
+        if graph.op[k] not in _FIXED and not varying.isdisjoint(operands(graph, k)):
+            varying.add(k)
+    return sorted(varying)
 
 
 def cases(graph: Graph, k: int) -> tuple[Symbol | float, tuple[int, float], tuple[int, float]]:
@@ -106,8 +98,7 @@ def work(graph: Graph, outputs: Sequence[Scalar], variables: Sequence[int]) -> W
     """By structure: forwards a node has one for every variable that reaches it, backwards for every output that it
     reaches; sets are bits of numbers.
     """
-    relevant = needed_for(graph, outputs) & depending_on(graph, variables)
-    order = relevant.nonzero()[0].tolist()
+    order = between(graph, variables, outputs)
     columns = {k: 1 << j for j, k in enumerate(variables)}
     rows: dict[int, int] = {}
     for i, x in enumerate(outputs):

@@ -6,17 +6,19 @@ else varies element by element.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from sarrus.codegen.tape.tape import Port
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
 
-CONFIGURATIONS = ("q", "near")  # what arrays (nq,) are called
+_CONFIGURATION = re.compile(r"q\d*|near")  # what arrays (nq,) that are configurations are called
 
 
 def is_configuration(model: Model, port: Port) -> bool:
-    return port.name in CONFIGURATIONS and port.shape == (model.nq,)
+    return _CONFIGURATION.fullmatch(port.name) is not None and port.shape == (model.nq,)
 
 
 def tangent_shape(model: Model, port: Port) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from sarrus.mechanics.constraints.rows import position_errors
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward
 from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import Ldl, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
 
@@ -60,7 +61,9 @@ def linearized(
         error, J = np.concatenate([error, more[0]]), np.concatenate([J, more[1]])
     M = M.copy()
     n = range(model.nv)
-    far = np.sqrt(vector(error @ error))[0] + (_LIGHTEST if model.ill_posed else 0.0)
+    squared = error @ error
+    size = np.sqrt(vector(squared))[0]
+    far = choose(0.0, squared, size, 0.0) + (_LIGHTEST if model.ill_posed else 0.0)  # with a derivative at zero, too
     M[n, n] = M.diagonal() + far * _mean(M)
     moving = J
     if held is not None:

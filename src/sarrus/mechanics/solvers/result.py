@@ -26,7 +26,7 @@ others pay nothing. Both run in one kernel, where they share what they have in c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -155,8 +155,12 @@ def with_fallback(
     tau: Array,
     k: Array | None,
     external_forces: Array | None,
+    **options: Any,
 ) -> ConstrainedDynamicsResult:
-    """The result of a quick method where its status is ok, else that of the one named `fallback`, one of `robust`."""
+    """The result of a quick method where its status is ok, else that of the one named `fallback`, one of `robust`.
+
+    options: of the fallback
+    """
     if fallback is None or not model.active_constraints:
         return first
     if fallback not in robust:
@@ -164,7 +168,7 @@ def with_fallback(
     method = registry.find(fallback)
 
     def make() -> tuple[Array, ...]:
-        found = method.text(model, q, v, tau, k, external_forces)
+        found = method.text(model, q, v, tau, k, external_forces, **options)
         return tuple(found._replace(fallback=np.asarray(1.0, dtype=object)))
 
     return ConstrainedDynamicsResult(*replace_where(first.status.item(), tuple(first), make))
