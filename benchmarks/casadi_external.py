@@ -42,7 +42,7 @@ def main() -> None:
     whole, functions = np.median(ratios, axis=0)
     lines += [
         "",
-        f"Native code: {whole:.0f} times as fast, functions alone {functions:.0f} times; solutions differ by {off:.0e}.",
+        f"Native code: {whole:.0f} times as fast, functions {functions:.0f} times; solutions differ by {off:.0e}.",
     ]
     print("\n".join(lines))
     if "--write" in sys.argv:

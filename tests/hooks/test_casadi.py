@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -137,6 +138,7 @@ def test_elsewhere_it_says_what_to_do(monkeypatch):
     def other(*_):
         raise NotFlatError("not an x86-64 ELF object")
 
-    monkeypatch.setattr(sys.modules["sarrus.hooks.casadi.external"], "link_flat", other)
+    module = import_module("sarrus.hooks.casadi.external")
+    monkeypatch.setattr(module, "link_flat", other)
     with pytest.raises(UnsupportedError, match="to_c"):
         sarrus.casadi.external(sarrus.zoo.chain(2), "aba")
