@@ -105,7 +105,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.control.lqr import LqrResult, lqr
     from sarrus.control.problem import LqrConstraint, LqrStage
     from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
-    from sarrus.diagnosis import Diagnosis, check_derivatives, diagnose
+    from sarrus.diagnosis import Diagnosis, Distance, check_derivatives, diagnose, distances
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
     from sarrus.planning.plan import Plan
@@ -171,9 +171,9 @@ __all__ = [
     # optimal control by the same sweeps
     "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
-    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
-    "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
-    "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
+    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult",
+    "JointForces", "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose",
+    "distances", "impulse", "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -184,7 +184,7 @@ _LATER = {
     "control.lqr": ("LqrResult", "lqr"),
     "control.problem": ("LqrConstraint", "LqrStage"),
     "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
-    "diagnosis": ("Diagnosis", "check_derivatives", "diagnose"),
+    "diagnosis": ("Diagnosis", "Distance", "check_derivatives", "diagnose", "distances"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
     "planning.plan": ("Plan",),

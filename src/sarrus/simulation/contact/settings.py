@@ -151,7 +151,8 @@ def contact_notes(model: Model, options: ContactOptions) -> list[str]:
         notes.append("nothing touches: no two geometries may meet")
     unsupported = sorted({_words(model, pair) for pair in chosen if not is_supported(*_shapes(model, pair))})
     if unsupported:
-        notes.append(f"not supported, these never touch: {', '.join(unsupported)}")
+        words = ", ".join(unsupported)
+        notes.append(f"not supported, these never touch: {words} (sarrus.distances says how far apart they are)")
     left_out = len(meeting_pairs(model)) - len(chosen)
     if options.self_collision and options.pairs is None:
         own = len(own_pairs(model))
