@@ -207,7 +207,7 @@ _LATER = {
     "viewer": ("view",),
 }
 
-_HOOKS = ("casadi", "gym", "jax", "torch")  # other libraries, by name: `sarrus.jax`, ...
+_HOOKS = ("casadi", "gym", "jax", "ray", "torch")  # other libraries, by name: `sarrus.jax`, ...
 
 
 def __getattr__(name: str) -> Any:
