@@ -25,6 +25,22 @@ def contacts_at_end(trajectory: Trajectory) -> dict[str, Any] | None:
     }
 
 
+def what_was_left_out(trajectory: Trajectory) -> list[str]:
+    """When contacts found no slot, and what to try; nothing if all found one."""
+    status = np.atleast_2d(trajectory.arrays["status"])
+    missed = status == float(Status.CONTACTS_LEFT_OUT)
+    contacts = trajectory.contacts
+    if not missed.any() or contacts is None:
+        return []
+    robot = int(np.argmax(missed.any(axis=1)))
+    slots = contacts.numbers.shape[-1]
+    when = trajectory.time[int(np.argmax(missed[robot]))]
+    return [
+        f"more touched at once than the {slots} slots, or too suddenly, first after {when:.4g} s: something sank in by "
+        f"more than 0.1 mm in such a step. Try --slots {2 * slots} (compiling takes longer), or a smaller --dt"
+    ]
+
+
 def where_it_diverged(trajectory: Trajectory) -> list[str]:
     """When and where a state was lost, and what to try; nothing if none was."""
     status = np.atleast_2d(trajectory.arrays["status"])
