@@ -26,7 +26,14 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "mechanics.constraints": {"spatial", "model", "mechanics.bodies"},
     "mechanics.clusters": {"spatial", "model", "mechanics.bodies", "mechanics.constraints"},
     "mechanics.mechanism": {"spatial", "model", "mechanics.bodies", "mechanics.constraints", "mechanics.clusters"},
-    "mechanics.derivatives": {"spatial", "model", "mechanics.bodies", "mechanics.constraints", "mechanics.mechanism"},
+    "mechanics.derivatives": {
+        "spatial",
+        "model",
+        "mechanics.bodies",
+        "mechanics.constraints",
+        "mechanics.clusters",
+        "mechanics.mechanism",
+    },
     "mechanics.solvers": {"spatial", "model", "registry", "mechanics"},
     "mechanics.contact": {"spatial", "model", "mechanics"},
     "algorithms.tree": {"spatial", "model", "registry", "mechanics"},
@@ -41,6 +48,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
         "mechanics",
         "algorithms.tree",
         "algorithms.constrained",
+        "algorithms.embedded",
     },
     "codegen.tape": {"spatial", "model", "registry"},  # codegen knows no algorithm
     "codegen.passes": {"codegen.tape"},

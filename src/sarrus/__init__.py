@@ -30,6 +30,7 @@ from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
 from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.ce_aba_derivatives import ce_aba_derivatives
 from sarrus.algorithms.derivatives.center_of_mass_derivatives import center_of_mass_derivatives
 from sarrus.algorithms.derivatives.centroidal_momentum_derivatives import centroidal_momentum_derivatives
 from sarrus.algorithms.derivatives.energy_derivatives import energy_derivatives
@@ -105,7 +106,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.control.lqr import LqrResult, lqr
     from sarrus.control.problem import LqrConstraint, LqrStage
     from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
-    from sarrus.diagnosis import Diagnosis, check_derivatives, diagnose
+    from sarrus.diagnosis import Diagnosis, Distance, check_derivatives, diagnose, distances
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
     from sarrus.planning.plan import Plan
@@ -154,8 +155,8 @@ __all__ = [
     "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
     "gravity_forces", "project", "rnea",
     # their derivatives
-    "aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives", "check_derivatives",
-    "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
+    "aba_derivatives", "ce_aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives",
+    "check_derivatives", "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
     "frame_jacobian_derivative", "frame_velocity_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
@@ -171,9 +172,9 @@ __all__ = [
     # optimal control by the same sweeps
     "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
-    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
-    "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
-    "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
+    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult",
+    "JointForces", "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose",
+    "distances", "impulse", "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -184,7 +185,7 @@ _LATER = {
     "control.lqr": ("LqrResult", "lqr"),
     "control.problem": ("LqrConstraint", "LqrStage"),
     "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
-    "diagnosis": ("Diagnosis", "check_derivatives", "diagnose"),
+    "diagnosis": ("Diagnosis", "Distance", "check_derivatives", "diagnose", "distances"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
     "planning.plan": ("Plan",),

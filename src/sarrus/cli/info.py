@@ -14,6 +14,7 @@ from rich.table import Table
 from sarrus.cli import arguments
 from sarrus.cli.console import print_plain, spinner, table
 from sarrus.errors import IllPosedError, UnsupportedError, listed
+from sarrus.mechanics.contact.broad_phase import roots_of
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body
 from sarrus.model.geometries import Geometry
@@ -122,7 +123,13 @@ def _about_geometries(model: Model) -> list[str]:
     counts = ", ".join(f"{count} {shape}" for shape, count in _shapes(model).items())
     world = [f"{g.name} ({_shape(g)})" for g in model.geometries if g.body == WORLD]
     ground = f"on the world: {listed(world)}" if world else "none on the world: no ground"
-    return [f"geometries: {counts}; {ground}; {len(meeting_pairs(model))} pairs may meet"]
+    roots = roots_of(model.parents)
+    pairs = [
+        (roots[model.geometries[pair.a].body], roots[model.geometries[pair.b].body]) for pair in meeting_pairs(model)
+    ]
+    own = sum(a == b for a, b in pairs)
+    within = f", {own} of them within one robot (--self-collision)" if own else ""
+    return [f"geometries: {counts}; {ground}; {len(pairs)} pairs may meet{within}"]
 
 
 def _about_file(model: Model) -> list[str]:

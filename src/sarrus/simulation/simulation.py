@@ -346,6 +346,11 @@ class Simulation:
             notes += contact_notes(self.model, self._contact_options)
         return notes
 
+    @property
+    def touching_pairs(self) -> list[tuple[str, str]]:
+        """The names of the geometries, two each, that may touch; `ContactOptions(pairs=...)` sets them."""
+        return [] if self._contact is None else [pair.names for pair in self._contact.contacts.pairs]
+
     # --- how it is done ---------------------------------------------------------------------------------------
 
     @cached_property
