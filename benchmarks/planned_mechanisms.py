@@ -46,7 +46,7 @@ MECHANISMS: dict[str, Callable[[], Model]] = {
     "hand with a cube": zoo.hand_cube, "two hands with a cube": zoo.two_hands_cube,
     # contacts (PV paper)
     "chain_welded_tip(7)": lambda: zoo.chain_welded_tip(7), "chain_welded_tip(20)": lambda: zoo.chain_welded_tip(20),
-    "chain_every_kth_welded(20)": lambda: zoo.chain_every_kth_welded(20),
+    "chain_every_kth_welded(5)": lambda: zoo.chain_every_kth_welded(5),
     "Go1, four feet": lambda: _standing(_urdf("go1"), ("FR_foot", "FL_foot", "RR_foot", "RL_foot"), 3),
     # robots
     "biped": zoo.biped, "Cassie": lambda: _file("cassie", "cassie.xml"),
