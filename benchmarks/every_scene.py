@@ -81,7 +81,7 @@ def run(name: str, arguments: list[str], seconds: float) -> Outcome:
         return Outcome(name, took, None, lines[-1] if lines else f"exit code {done.returncode}, and not a word")
     wrong = [f"{words}: {count:,} states" for words, count in summary["statuses"].items() if words != "ok"]
     why = [note for note in summary["notes"] if note.startswith("starts outside")] if summary["diverged"] else []
-    return Outcome(name, took, summary, "; ".join([*wrong, *summary["diverged"], *why]))
+    return Outcome(name, took, summary, "; ".join([*wrong, *summary["diverged"], *summary["left_out"], *why]))
 
 
 def main(kinds: list[str], seconds: float) -> None:

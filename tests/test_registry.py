@@ -65,8 +65,7 @@ def test_help_and_signature_are_those_of_the_text():
 def test_the_example_of_the_docs(capsys):
     page = Path(__file__).parents[1] / "docs" / "constraints.md"
     example = page.read_text().partition("## Algorithms are objects")[2].partition("```python")[2].partition("```")[0]
-    q = np.full(4, 0.1)
-    exec(compile(example, page.name, "exec"), {"sarrus": sarrus, "q": q, "v": q, "tau": q})
+    exec(compile(example, page.name, "exec"), {"sarrus": sarrus, "np": np})
     assert capsys.readouterr().out.startswith("contacts and link rows, embedded constraints, joints of several")
 
 

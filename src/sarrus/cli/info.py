@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sarrus.cli import arguments
-from sarrus.cli.console import print_plain, spinner, table
+from sarrus.cli.console import print_plain, print_table, spinner, table
 from sarrus.errors import IllPosedError, UnsupportedError, listed
 from sarrus.mechanics.contact.broad_phase import roots_of
 from sarrus.model.actuators import Actuator
@@ -22,6 +22,7 @@ from sarrus.model.meeting_pairs import meeting_pairs
 from sarrus.model.model import Model
 from sarrus.registry.table import catalog
 
+_PICTURES = ("visual", "camera", "light", "texture", "material", "skin", "color", "picture")
 _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 
 
@@ -52,7 +53,7 @@ def info(
         typer.echo(json.dumps(_as_dict(model, counts, refused), indent=2))
         return
     show_model(console, model)
-    console.print(_count_table(model, counts))
+    print_table(console, _count_table(model, counts))
     for reason, names in _by_reason(refused).items():
         print_plain(console, f"not for this robot: {', '.join(names)}: {reason}")
 
@@ -73,7 +74,7 @@ def show_model(console: Console, model: Model) -> None:
     )
     bodies = [_body_row(model, i, body) for i, body in enumerate(model.bodies)]
     columns = ("#", "body", "parent", "joint", "type", "q", "v", "mass [kg]")
-    console.print(table(columns, bodies, numbers=("#", "mass [kg]"), title="bodies"))
+    print_table(console, table(columns, bodies, numbers=("#", "mass [kg]"), title="bodies"))
     rotors = {b.joint.name: b.joint.armature.max() for b in model.bodies if np.any(b.joint.armature)}
     if rotors:
         console.print(
@@ -84,18 +85,26 @@ def show_model(console: Console, model: Model) -> None:
             (c.name, c.in_words()[0] + ("" if c.active else " (inactive)"), c.in_words()[1], c.source)
             for c in model.constraints
         ]
-        console.print(table(("name", "kind", "between", "from"), rows, title="loops, couplings and tendons"))
+        print_table(console, table(("name", "kind", "between", "from"), rows, title="loops, couplings and tendons"))
     if model.actuators:
-        console.print(table(_ACTUATOR, map(_actuator_row, model.actuators), numbers=("gear",), title="actuators"))
+        rows = map(_actuator_row, model.actuators)
+        print_table(console, table(_ACTUATOR, rows, numbers=("gear",), title="actuators"))
     for line in (*_about_geometries(model), *_about_file(model)):
         print_plain(console, line)
     if model.import_report:
         console.print("[bold]import report[/bold]: in the file, not in the model")
-        for line in model.import_report:
+        for line in sorted(model.import_report, key=lambda line: _importance(model, line)):
             lost = "lost physics: " if line in model.lost_physics else ""
-            console.print(f"  - {lost}{line}", markup=False, highlight=False)
+            print_plain(console, f"  - {lost}{line}")
     else:
         console.print("import report: nothing was dropped")
+
+
+def _importance(model: Model, line: str) -> int:
+    """Physics that is lost first, pictures last."""
+    if line in model.lost_physics:
+        return 0
+    return 2 if any(word in line for word in _PICTURES) else 1
 
 
 def _parent(model: Model, body: Body) -> str:

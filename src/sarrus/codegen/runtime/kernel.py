@@ -76,6 +76,10 @@ class Kernel:
     def op_count(self) -> OpCount:
         return self.tape.op_count
 
+    def pattern(self, output: str) -> np.ndarray:
+        """Where an output, such as a Jacobian, can be other than zero, in any state: booleans in its shape."""
+        return self.tape.pattern(output)
+
     @property
     def source_hash(self) -> str:
         """A hash of everything that determines the values."""
