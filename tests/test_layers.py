@@ -23,6 +23,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "control": {"spatial"},
     "registry": {"model"},
     "mechanics.bodies": {"spatial", "model"},
+    "mechanics.body_regressors": {"spatial", "model", "mechanics.bodies"},
     "mechanics.constraints": {"spatial", "model", "mechanics.bodies"},
     "mechanics.clusters": {"spatial", "model", "mechanics.bodies", "mechanics.constraints"},
     "mechanics.mechanism": {"spatial", "model", "mechanics.bodies", "mechanics.constraints", "mechanics.clusters"},
@@ -58,6 +59,7 @@ ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, be
     "planning": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen"},
     "calls": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "planning"},
     "simulation": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls", "planning"},
+    "identification": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls", "simulation"},
     "diagnosis": {"spatial", "model", "registry", "mechanics", "algorithms", "codegen", "calls", "simulation"},
 }
 ADAPTERS = {"hooks", "viewer", "cli", "__init__"}  # may use everything below them

@@ -42,7 +42,9 @@ from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.embedded.ce_aba import ce_aba
 from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
 from sarrus.algorithms.embedded.ce_crba import ce_crba
+from sarrus.algorithms.embedded.ce_inverse_dynamics_regressor import ce_inverse_dynamics_regressor
 from sarrus.algorithms.embedded.ce_rnea import ce_rnea
+from sarrus.algorithms.embedded.embedding_jacobian import embedding_jacobian
 from sarrus.algorithms.embedded.expand import expand
 from sarrus.algorithms.embedded.hybrid import hybrid
 from sarrus.algorithms.embedded.reduce import reduce
@@ -61,6 +63,9 @@ from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
 from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias
 from sarrus.algorithms.tree.frame_velocity import frame_velocity
 from sarrus.algorithms.tree.gravity_forces import gravity_forces
+from sarrus.algorithms.tree.inverse_dynamics_regressor import inverse_dynamics_regressor
+from sarrus.algorithms.tree.kinetic_energy_regressor import kinetic_energy_regressor
+from sarrus.algorithms.tree.potential_energy_regressor import potential_energy_regressor
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.calls.call import install_verbs
 from sarrus.calls.configurations import difference, integrate
@@ -106,6 +111,13 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.control.problem import LqrConstraint, LqrStage
     from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
     from sarrus.diagnosis import Diagnosis, Distance, check_derivatives, diagnose, distances
+    from sarrus.identification.base_parameters import base_parameters
+    from sarrus.identification.inertial_parameters import (
+        inertial_parameters,
+        parameter_names,
+        with_inertial_parameters,
+    )
+    from sarrus.identification.log_cholesky import log_cholesky, physical_parameters
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
     from sarrus.planning.plan import Plan
@@ -161,10 +173,14 @@ __all__ = [
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
     # with embedded constraints
-    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "hybrid", "reduce",
+    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "embedding_jacobian", "expand", "hybrid", "reduce",
     # of the Delassus matrix
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
+    # identification
+    "base_parameters", "ce_inverse_dynamics_regressor", "inertial_parameters", "inverse_dynamics_regressor",
+    "kinetic_energy_regressor", "log_cholesky", "parameter_names", "physical_parameters", "potential_energy_regressor",
+    "with_inertial_parameters",
     # what algorithms are, and native code
     "Algorithm", "Kernel", "OpCount", "Plan", "Recut", "Status", "Feature", "catalog", "cite", "compile", "errors",
     "interpreted", "op_count", "plan", "recut",
@@ -185,6 +201,9 @@ _LATER = {
     "control.problem": ("LqrConstraint", "LqrStage"),
     "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
     "diagnosis": ("Diagnosis", "Distance", "check_derivatives", "diagnose", "distances"),
+    "identification.base_parameters": ("base_parameters",),
+    "identification.inertial_parameters": ("inertial_parameters", "parameter_names", "with_inertial_parameters"),
+    "identification.log_cholesky": ("log_cholesky", "physical_parameters"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
     "planning.plan": ("Plan",),
@@ -207,7 +226,7 @@ _LATER = {
     "viewer": ("view",),
 }
 
-_HOOKS = ("gym", "jax")  # other libraries, by name: `sarrus.jax`, ...
+_HOOKS = ("casadi", "gym", "jax", "ray", "torch")  # other libraries, by name: `sarrus.jax`, ...
 
 
 def __getattr__(name: str) -> Any:

@@ -151,6 +151,16 @@ def of_tree(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
             *(np.array(motion) for motion in zip(*(body[1:] for body in bodies), strict=True)),
         ),
     }
+    if name.endswith("_regressor"):  # times the parameters
+        pi = sarrus.inertial_parameters(model)
+        kinetic, potential = oracle.energy(q, v)
+        arm = np.concatenate([body.joint.armature for body in model.bodies])
+        truth |= {
+            "inverse_dynamics_regressor": lambda: (oracle.inverse_dynamics(q, v, a) - arm * a,),
+            "kinetic_energy_regressor": lambda: (kinetic - 0.5 * arm @ (v * v),),
+            "potential_energy_regressor": lambda: (potential,),
+        }
+        found = {name: found["Y"] @ pi}
     return list(zip(found.values(), truth[name](), strict=True))
 
 
@@ -180,6 +190,13 @@ def of_embedded(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]
         "ce_crba": lambda: [(found["M_y"], G.T @ truth.M @ G)],
         "ce_bias_forces": lambda: [(found["c_y"], G.T @ (truth.M @ g + truth.c))],
         "ce_rnea": lambda: [(found["tau_y"], G.T @ (truth.M @ x["a"] + truth.c))],
+        "embedding_jacobian": lambda: [(found["G"], G), (found["g"], g)],
+        "ce_inverse_dynamics_regressor": lambda: [
+            (
+                found["Y"] @ sarrus.inertial_parameters(x.model),
+                G.T @ (truth.M @ x["a"] + oracle_of_model(x.model).bias(x["q"], x["v"])),
+            )
+        ],
         "hybrid": lambda: [(found["qdd"], qdd)],
         "reduce": lambda: [(G @ found["yd"], x["v"])],
         "expand": lambda: [(found["q"], x["q"]), (found["v"], x["v"])],

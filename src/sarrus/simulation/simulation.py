@@ -281,8 +281,11 @@ class Simulation:
         linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
         now = {name: input_at(x, first) for name, x in inputs.items()}
         (A, B), after = linearizer(q, v, np.full(len(q), first), now)
-        if self._project_every and (first + 1) % self._project_every == 0:
-            A, B = (linearizer.onto_constraints(*after, changes) for changes in (A, B))
+        if self._project_every:
+            due = np.full(len(q), (first + 1) % self._project_every == 0)
+            which = linearizer.is_projected(after.q, due)
+            for changes in (A, B):
+                changes[which] = linearizer.onto_constraints(after.q[which], after.v[which], changes[which])
         return Linearization(A[0], B[0]) if single else Linearization(A, B)
 
     def vjp(
@@ -308,8 +311,8 @@ class Simulation:
         batch, steps = len(q), q.shape[1] - 1
         if steps and not np.isclose(trajectory.time[-1] - trajectory.time[0], steps * self.dt):
             raise StateError("vjp needs every state of a rollout: record_every=1, and this simulation's dt")
-        if trajectory.status is not None and np.any(trajectory.status >= Status.DIVERGED):
-            raise StateError("a rollout that diverged has no gradient: look at its status")
+        if trajectory.status is not None and np.any(trajectory.status >= Status.NOT_PROJECTED):
+            raise StateError(f"a rollout that failed has no gradient: {Status(int(np.max(trajectory.status))).words}")
         bars = [
             np.zeros((batch, steps + 1, model.nv))
             if x is None

@@ -31,6 +31,7 @@ _MET = 1e-8  # of the cluster's accelerations: what redundant rows may be off
     cost="O(n) and what the solver needs for the rows that are left, on a tree of clusters",
     references=("chignoli2025", "lcaba2025"),
     supports=Feature.ON_ALL | Feature.ANY_RANK,
+    derivatives="forward_dynamics_derivatives",
 )
 def hybrid(
     model: Model,

@@ -32,7 +32,7 @@ import numpy as np
 
 from sarrus.errors import unknown_name
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import Mechanism, spanning
+from sarrus.mechanics.mechanism import Mechanism, if_regular, spanning
 from sarrus.model.model import Model
 from sarrus.model.well_posed import light_joints
 from sarrus.registry import table as registry
@@ -95,16 +95,16 @@ def result_with_status(
     pivots: Sequence[Array],
 ) -> ConstrainedDynamicsResult:
     """Forces and residuals in the declared basis, where it is known whether rows are met and momentum balances."""
+    qdd = spanning(at, qdd)
     with stage("result"):
-        status = if_finite(if_determined(status, at.model, pivots), Status.NOT_FINITE, qdd, lam)
-    qdd, status = spanning(at, qdd, status)
+        forces = joined([r.declared_force(-lam[r.span]) for r in rows])
+        # Of what is returned, not of what it is made of: forces of short rows may overflow where multipliers do not.
+        status = if_finite(if_determined(status, at.model, pivots), Status.NOT_FINITE, qdd, forces)
+    status = if_regular(status, at)
     with stage("result"):
-        return ConstrainedDynamicsResult(
-            qdd,
-            joined([r.declared_force(-lam[r.span]) for r in rows]),
-            joined([r.declared_residual(residual[r.span]) for r in rows]),
-            *(np.asarray(x, dtype=object) for x in (iterations, status, 0.0)),
-        )
+        residuals = joined([r.declared_residual(residual[r.span]) for r in rows])
+        last = (np.asarray(x, dtype=object) for x in (iterations, status, 0.0))
+        return ConstrainedDynamicsResult(qdd, forces, residuals, *last)
 
 
 def joined(parts: Sequence[Array]) -> Array:
