@@ -8,7 +8,8 @@ import numpy as np
 
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
-from sarrus.simulation.contact.contact_motion import contact_motion, slot_numbers
+from sarrus.simulation.contact.contact_motion import contact_motion
+from sarrus.simulation.contact.contact_problem import slot_numbers
 from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.straight_motion import moved_straight
@@ -47,7 +48,7 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     slots = contact.contacts.slots
     friction = DryFriction(contact.friction, warm[4 * slots :], v)
     at = mechanism(model, q, v, tau_all + friction.forces(), inputs.get("external_forces"))
-    free = free_motion(at, dt * friction.damping())
+    free = free_motion(at, dt * friction.damping(), dt)
     before = warm[:slots], warm[slots : 4 * slots].reshape(-1, 3)
     motion = contact_motion(model, contact, free, q, v, dt, before)
     found = motion.contacts

@@ -15,7 +15,8 @@ from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
-from sarrus.simulation.contact.contact_motion import NEAR, ContactProblemAtState, slot_numbers
+from sarrus.simulation.contact.contact_motion import NEAR
+from sarrus.simulation.contact.contact_problem import ContactProblemAtState, slot_numbers
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.limits import limits_in_slots, limits_of
 from sarrus.simulation.contact.record import ContactRecord
