@@ -27,7 +27,7 @@ from sarrus.mechanics.contact.contact_set import Bound, Candidate, ContactSet
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
-from sarrus.simulation.contact.contact_problem import ContactMotion, ContactProblemAtState, Contacts
+from sarrus.simulation.contact.contact_problem import Before, ContactMotion, ContactProblemAtState, Contacts
 from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import JointLimit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.settings import ContactSettings
@@ -52,9 +52,9 @@ def contact_motion(
     q: Array,
     v: Array,
     dt: Scalar,
-    before: tuple[Array, Array],
+    before: Before,
 ) -> ContactMotion:
-    """The velocities at the end of a step. before: numbers (s,) and impulses (s, 3) of the step before."""
+    """The velocities at the end of a step. before: what the step before left."""
     contacts = settings.contacts
     poses = world_poses(tree_of(model), free.at.joints)
     v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
@@ -67,12 +67,12 @@ def contact_motion(
     whips = any(parent != WORLD for parent in model.parents)  # one body alone never bends into the ground
     start = _matched(usual, before)
     if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not whips:
-        return problem.solved(usual, usual_limits, start)
+        return problem.solved(usual, usual_limits, start, before.pushed)
     limited, more = _unusual(settings, problem, limits, q, twists, whips)
 
     def with_limits() -> tuple[Array, ...]:
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
-        motion = problem.solved(usual, held, start)
+        motion = problem.solved(usual, held, start, before.pushed)
         return _flat(_told(motion, _passed([], [], limits, q, motion.v, dt)))
 
     def with_everything() -> tuple[Array, ...]:
@@ -81,12 +81,12 @@ def contact_motion(
         bends = _bends(found, node_bends(free.at, poses, v_free, twists), dt)
         in_slots = contacts_in_slots(found, ahead, bends, model.parents, SPEED * dt, contacts.slots)
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
-        motion = problem.solved(in_slots, held, _searched(in_slots, before))
+        motion = problem.solved(in_slots, held, _searched(in_slots, before), before.pushed)
         passed = _passed(found, node_twists(free.at, poses, motion.v), limits, q, motion.v, dt)
         return _flat(_told(motion, passed))
 
     is_usual = choose(0.0, more, -1.0, choose(0.0, limited, -1.0, 1.0))
-    motion = _flat(problem.solved(usual, usual_limits, start, is_usual))
+    motion = _flat(problem.solved(usual, usual_limits, start, before.pushed, is_usual))
     if _limits_apart(settings, len(problem.rows(usual, []).J)):
         motion = replace_where(choose(0.0, more, -1.0, limited), motion, with_limits)
     else:
@@ -157,11 +157,11 @@ def _passed(
 
 
 def _flat(m: ContactMotion) -> tuple[Array, ...]:
-    return (m.v, *m.contacts, vector(m.iterations, m.residual, m.status))
+    return (m.v, *m.contacts, m.pushed, vector(m.iterations, m.residual, m.status))
 
 
 def _unflat(arrays: tuple[Array, ...]) -> ContactMotion:
-    return ContactMotion(arrays[0], Contacts(*arrays[1:6]), *arrays[6])
+    return ContactMotion(arrays[0], Contacts(*arrays[1:6]), arrays[6], *arrays[7])
 
 
 def contacts_where_it_stands(
@@ -179,22 +179,21 @@ def contacts_where_it_stands(
     return out
 
 
-def _matched(contacts: Sequence[Contact], before: tuple[Array, Array]) -> Array:
+def _matched(contacts: Sequence[Contact], before: Before) -> Array:
     """Impulses of the step before, where the same contacts were in the same slots."""
-    numbers, impulses = before
     parts = [np.zeros(0)]
     for slot, contact in enumerate(contacts):
-        same = choose(abs(numbers[slot] - contact.number), 0.5, 1.0, 0.0)
-        parts.append(vector(*(choose(0.5, same, x, 0.0) for x in impulses[slot])))
+        same = choose(abs(before.numbers[slot] - contact.number), 0.5, 1.0, 0.0)
+        parts.append(vector(*(choose(0.5, same, x, 0.0) for x in before.impulses[slot])))
     return np.concatenate(parts)
 
 
-def _searched(contacts: Sequence[Contact], before: tuple[Array, Array]) -> Array:
+def _searched(contacts: Sequence[Contact], before: Before) -> Array:
     """Impulses of the step before, wherever the same contacts were."""
     parts = [np.zeros(0)]
     for contact in contacts:
         found: list[Scalar] = [0.0, 0.0, 0.0]
-        for number, impulse in zip(*before, strict=True):
+        for number, impulse in zip(before.numbers, before.impulses, strict=True):
             same = choose(abs(number - contact.number), 0.5, 1.0, 0.0)
             found = [choose(0.5, same, x, y) for x, y in zip(impulse, found, strict=True)]
         parts.append(vector(*found))

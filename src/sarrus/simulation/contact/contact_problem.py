@@ -40,11 +40,20 @@ class Contacts(NamedTuple):
     gaps: Array  # (s,) at the beginning of the step
 
 
+class Before(NamedTuple):
+    """What the step before left, with which this one begins."""
+
+    numbers: Array  # (s,) of candidates
+    impulses: Array  # (s, 3)
+    pushed: Array  # (l,) impulses of limits on the velocities that have some
+
+
 class ContactMotion(NamedTuple):
     """The velocities after a step, and how they came about."""
 
     v: Array
     contacts: Contacts
+    pushed: Array  # (l,) impulses of limits on the velocities that have some
     iterations: Scalar
     residual: Scalar
     status: Scalar
@@ -84,18 +93,27 @@ class ContactProblemAtState(NamedTuple):
         return ContactProblem(G, after + vector(*openings), np.zeros(0), frictions, active, softness), response
 
     def solved(
-        self, contacts: Sequence[Contact], limits: Sequence[Limit], start: Array, entry: Scalar = 1.0
+        self, contacts: Sequence[Contact], limits: Sequence[Limit], start: Array, pushed: Array, entry: Scalar = 1.0
     ) -> ContactMotion:
-        """The motion with these contacts and limits, where the entry is greater than 0."""
+        """The motion with these contacts and limits, where the entry is greater than 0.
+
+        start   impulses (3 contacts,) of the step before
+        pushed  see `Before`
+        """
         settings = self.settings
         problem, response = self.posed(contacts, limits)
         assert isinstance(problem.G, AbstractDelassus)
-        start = np.concatenate([np.zeros(len(limits)), start])
+        limited = list(settings.limited)[: len(pushed)]
+        held = vector(*(limit.row[limited] @ pushed for limit in limits))
+        start = np.concatenate([held, start])
         found = solve(problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry)
         v = self.v_free + response.velocity(problem.G.wrenches(found.impulses))
         status = if_finite(found.status, Status.NOT_FINITE, v)
         slots = settings.contacts.slots
         impulses = found.impulses[len(limits) :].reshape(-1, 3)
+        pushes = sum(
+            (x * limit.row[limited] for x, limit in zip(found.impulses, limits, strict=False)), np.zeros(len(limited))
+        )
         kept = Contacts(
             _padded([choose(0.5, c.active, c.number, -1.0) for c in contacts], slots, -1.0),
             _padded_rows(list(impulses), slots),
@@ -103,7 +121,7 @@ class ContactProblemAtState(NamedTuple):
             _padded_rows([row for c in contacts for row in c.at.directions], 3 * slots).reshape(slots, 3, 3),
             _padded([c.gap for c in contacts], slots, 0.0),
         )
-        return ContactMotion(v, kept, found.iterations, found.residual, status)
+        return ContactMotion(v, kept, pushes, found.iterations, found.residual, status)
 
     def _opening(self, gap: Scalar) -> Scalar:
         """What is added to a velocity that opens a gap so that it need not be less than zero.
