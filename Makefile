@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test test-llvm coverage lint docs format clean
+.PHONY: demo test test-llvm test-wheel test-hooks coverage lint paper docs format clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "Sarrus needs Python 3.10 or newer, this is " + sys.version)'
@@ -31,6 +31,27 @@ test-llvm: $(VENV)/.dev
 	SARRUS_BACKEND=llvm $(BIN)/python -m pytest -n $(JOBS) tests/codegen/test_kernel.py tests/codegen/test_loops.py tests/codegen/test_guards.py \
 		tests/codegen/test_native_values.py tests/codegen/test_program.py tests/calls tests/simulation/test_simulation.py
 
+# Wheel and sdist, and the first steps of a stranger in an environment that has nothing but the core dependencies.
+test-wheel: $(VENV)/.dev
+	rm -rf build/dist build/core
+	$(BIN)/python -m build --outdir build/dist . > /dev/null
+	$(PYTHON) -m venv build/core
+	build/core/bin/python -m pip install --quiet --disable-pip-version-check build/dist/*.whl
+	build/core/bin/python -I tests/fresh_install.py
+
+# Kernels in other libraries, with all extras, in an environment of their own. PyTorch comes first: where a CPU build of this version is offered pip takes it,
+# and what asks for PyTorch later is content. Elsewhere, TORCH="torch --index-url ..." says which build (PyPI's for Linux brings several GB of CUDA).
+HOOKS := .venv-hooks
+TORCH ?= torch==2.13.0
+$(HOOKS)/.ready: pyproject.toml
+	test -x $(HOOKS)/bin/python || $(PYTHON) -m venv $(HOOKS)
+	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
+	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[hooks]" pytest pytest-xdist
+	touch $@
+
+test-hooks: $(HOOKS)/.ready
+	$(HOOKS)/bin/python -m pytest -n $(JOBS) tests/hooks
+
 # Branch coverage of the rooms that must be covered, by the tests that are about them. Coverage makes Python slow: hence apart.
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report= --cov-report=json:$(VENV)/coverage.json \
@@ -46,8 +67,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Every table and figure of the papers, theirs beside ours: build/paper/report.html. QUICK=1: under five minutes.
+paper: $(VENV)/.demo
+	$(BIN)/python -m benchmarks.paper $(if $(QUICK),--quick)
+
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .coverage
+	rm -rf $(VENV) .venv-hooks build dist site .pytest_cache .ruff_cache .coverage

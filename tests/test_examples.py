@@ -38,5 +38,5 @@ def test_an_example_says_what_one_learns_on_one_page(path: Path) -> None:
     assert len(text.splitlines()) <= 110
 
 
-def test_there_are_seventeen() -> None:
-    assert len(EXAMPLES) == 17
+def test_there_are_eighteen() -> None:
+    assert len(EXAMPLES) == 18

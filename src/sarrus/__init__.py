@@ -30,7 +30,13 @@ from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
 from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.center_of_mass_derivatives import center_of_mass_derivatives
+from sarrus.algorithms.derivatives.centroidal_momentum_derivatives import centroidal_momentum_derivatives
+from sarrus.algorithms.derivatives.energy_derivatives import energy_derivatives
 from sarrus.algorithms.derivatives.forward_dynamics_derivatives import forward_dynamics_derivatives
+from sarrus.algorithms.derivatives.frame_acceleration_derivatives import frame_acceleration_derivatives
+from sarrus.algorithms.derivatives.frame_jacobian_derivative import frame_jacobian_derivative
+from sarrus.algorithms.derivatives.frame_velocity_derivatives import frame_velocity_derivatives
 from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.embedded.ce_aba import ce_aba
 from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
@@ -48,11 +54,14 @@ from sarrus.algorithms.tree.centroidal_momentum_matrix import centroidal_momentu
 from sarrus.algorithms.tree.crba import crba
 from sarrus.algorithms.tree.energy import energy
 from sarrus.algorithms.tree.forward_kinematics import forward_kinematics
+from sarrus.algorithms.tree.frame_acceleration import frame_acceleration
 from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
 from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias
+from sarrus.algorithms.tree.frame_velocity import frame_velocity
 from sarrus.algorithms.tree.gravity_forces import gravity_forces
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.calls.call import install_verbs
+from sarrus.calls.configurations import difference, integrate
 from sarrus.calls.delassus import delassus, delassus_cholesky, operational_space_inertia
 from sarrus.calls.dynamics import forward_dynamics, methods
 from sarrus.calls.evaluator import interpreted
@@ -79,7 +88,9 @@ from sarrus.model.constraints import (
     weld,
 )
 from sarrus.model.model import Model
-from sarrus.model.state import difference, integrate, neutral, normalize
+from sarrus.model.model import install as install_methods
+from sarrus.model.pattern import mass_matrix_pattern
+from sarrus.model.state import neutral, normalize
 from sarrus.registry.algorithm import Algorithm
 from sarrus.registry.features import Feature
 from sarrus.registry.table import catalog, cite
@@ -89,7 +100,10 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus import zoo
     from sarrus.codegen.runtime.compile import compile
     from sarrus.codegen.runtime.kernel import Kernel
-    from sarrus.diagnosis import Diagnosis, diagnose
+    from sarrus.control.lqr import LqrResult, lqr
+    from sarrus.control.problem import LqrConstraint, LqrStage
+    from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
+    from sarrus.diagnosis import Diagnosis, check_derivatives, diagnose
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
     from sarrus.simulation.actuation import actuator_forces
@@ -99,6 +113,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.simulation.contact.record import ContactRecord
     from sarrus.simulation.contact.settings import ContactOptions
     from sarrus.simulation.controllers import controller, pd
+    from sarrus.simulation.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
     from sarrus.simulation.joint_forces import JointForces
     from sarrus.simulation.random_states import random_state
     from sarrus.simulation.recording import Recorder
@@ -111,17 +126,32 @@ __version__ = "0.1.0"
 
 install_verbs()  # from here on algorithms can be called
 
+
+def _later(module: str, name: str) -> Any:
+    """A function of a module that is imported when it is called."""
+    return lambda *args, **kwargs: getattr(import_module(f"sarrus.{module}"), name)(*args, **kwargs)
+
+
+install_methods(  # and models have their methods
+    lock=_later("planning.lock", "lock"),
+    to_urdf=_later("exporters.urdf", "to_urdf"),
+    to_mjcf=_later("exporters.mjcf", "to_mjcf"),
+)
+
 __all__ = [
     # robots, their constraints and states
     "Actuator", "Body", "CenterOfMass", "Constraint", "Coupling", "Distance", "Frame", "Joint", "LoopClosure", "Model",
     "ModelBuilder", "Tendon", "attach", "center_of_mass_constraint", "connect", "contact", "coupling", "difference",
     "distance", "embed", "from_mujoco", "from_pinocchio", "integrate", "link_rows", "load", "load_mjcf", "load_urdf",
-    "loop", "neutral", "normalize", "random_state", "weld", "zoo",
+    "loop", "mass_matrix_pattern", "neutral", "normalize", "random_state", "weld", "zoo",
     # algorithms of trees and of positions
     "aba", "bias_forces", "center_of_mass", "centroidal_momentum", "centroidal_momentum_matrix", "closure", "crba",
-    "energy", "forward_kinematics", "frame_jacobian", "frame_jacobian_bias", "gravity_forces", "project", "rnea",
+    "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
+    "gravity_forces", "project", "rnea",
     # their derivatives
-    "aba_derivatives", "forward_dynamics_derivatives", "rnea_derivatives",
+    "aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives", "check_derivatives",
+    "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
+    "frame_jacobian_derivative", "frame_velocity_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
@@ -133,10 +163,12 @@ __all__ = [
     # what algorithms are, and native code
     "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
     "interpreted", "op_count",
+    # optimal control by the same sweeps
+    "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
-    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "JointForces", "Recorder", "Simulation",
-    "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse", "inverse_dynamics", "pd",
-    "rollout", "simulate", "view",
+    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
+    "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
+    "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -144,7 +176,10 @@ __all__ = [
 _LATER = {
     "codegen.runtime.compile": ("compile",),
     "codegen.runtime.kernel": ("Kernel",),
-    "diagnosis": ("Diagnosis", "diagnose"),
+    "control.lqr": ("LqrResult", "lqr"),
+    "control.problem": ("LqrConstraint", "LqrStage"),
+    "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
+    "diagnosis": ("Diagnosis", "check_derivatives", "diagnose"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
     "simulation.actuation": ("actuator_forces",),
@@ -154,6 +189,7 @@ _LATER = {
     "simulation.contact.record": ("ContactRecord",),
     "simulation.contact.settings": ("ContactOptions",),
     "simulation.controllers": ("controller", "pd"),
+    "simulation.inverse_kinematics": ("InverseKinematicsResult", "inverse_kinematics"),
     "simulation.joint_forces": ("JointForces",),
     "simulation.random_states": ("random_state",),
     "simulation.recording": ("Recorder",),
@@ -163,10 +199,14 @@ _LATER = {
     "viewer": ("view",),
 }
 
+_HOOKS = ("gym", "jax")  # other libraries, by name: `sarrus.jax`, ...
+
 
 def __getattr__(name: str) -> Any:
     if name == "zoo":
         return import_module("sarrus.zoo")
+    if name in _HOOKS:
+        return import_module(f"sarrus.hooks.{name}")
     for module, names in _LATER.items():
         if name in names:
             globals()[name] = getattr(import_module(f"sarrus.{module}"), name)

@@ -39,7 +39,13 @@ def test_frames(case, reference):
         J = sarrus.frame_jacobian(model, s.q, frame=name, reference=reference)
         assert relative_error(J, peer.frame_jacobian(s.q, name, reference), 1.0) < TOLERANCE
         bias = sarrus.frame_jacobian_bias(model, s.q, s.v, frame=name, reference=reference)
-        assert relative_error(bias, peer.frame_bias(s.q, s.v, name, reference), 1.0) < TOLERANCE
+        peer_bias = peer.frame_bias(s.q, s.v, name, reference)
+        assert relative_error(bias, peer_bias, 1.0) < TOLERANCE
+        velocity = sarrus.frame_velocity(model, s.q, s.v, frame=name, reference=reference)
+        assert relative_error(velocity, peer.frame_jacobian(s.q, name, reference) @ s.v, 1.0) < TOLERANCE
+        acceleration = sarrus.frame_acceleration(model, s.q, s.v, s.a, frame=name, reference=reference)
+        expected = peer.frame_jacobian(s.q, name, reference) @ s.a + peer_bias
+        assert relative_error(acceleration, expected, 1.0) < TOLERANCE
 
 
 @given(mechanisms(kinds=peers.KINDS))

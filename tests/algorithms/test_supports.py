@@ -143,6 +143,8 @@ def of_tree(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
         "centroidal_momentum_matrix": lambda: (momenta,),
         "frame_jacobian": lambda: (oracle.frame_jacobian(*frame, q),),
         "frame_jacobian_bias": lambda: (oracle.frame_motion(*frame, q, v)[2],),
+        "frame_velocity": lambda: (oracle.frame_motion(*frame, q, v)[1],),
+        "frame_acceleration": lambda: (oracle.frame_motion(*frame, q, v, a)[2],),
         "forward_kinematics": lambda: (
             np.array([T[:3, :3] for T, _, _ in bodies]),
             np.array([T[:3, 3] for T, _, _ in bodies]),
@@ -198,11 +200,29 @@ def of_derivatives(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparis
     """By dual numbers, of the text that is differentiated; of constrained dynamics, by differences."""
     if name == "forward_dynamics_derivatives":
         return of_constrained_derivatives(x, found)
-    text = {"aba_derivatives": sarrus.aba.text, "rnea_derivatives": sarrus.rnea.text}[name]
-    inputs = [x[key] for key in ("v", "tau" if name == "aba_derivatives" else "a")]
-    value = text(x.model, x["q"], *inputs, x["external_forces"])
-    by = jacobians(lambda q, *rest: text(x.model, q, *rest, x["external_forces"]), x.model, x["q"], *inputs)
-    return list(zip(found.values(), [value, *by], strict=True))
+    model, last = x.model, x.model.body_names[-1]
+    if name == "frame_jacobian_derivative":
+        (by,) = jacobians(lambda q: sarrus.frame_jacobian.text(model, q, last).ravel(), model, x["q"])
+        return [(found["J_t"], (by @ x["v"]).reshape(6, -1))]
+    source = CATALOG[name.removesuffix("_derivatives")]
+    names = [key for key in source.input_names if key in ("v", "a", "tau")]
+    rest = {"external_forces": x["external_forces"]} if "external_forces" in source.input_names else {}
+    rest |= {"frame": last} if "frame" in source.options else {}
+
+    def values(*state: Any) -> np.ndarray:
+        result = source.text(model, *state, **rest)
+        return np.concatenate([np.ravel(y) for y in (result if source.outputs is None else [result])])
+
+    state = [x["q"], *(x[key] for key in names)]
+    pairs, start, jacobian = [], 0, jacobians(values, model, *state)
+    for output in source.output_names:
+        span = slice(start, start := start + np.size(found[output]))
+        pairs.append((np.ravel(found[output]), values(*state)[span]))
+        for key, by in zip(("q", *names), jacobian, strict=True):
+            if (matrix := f"d{output}_d{key}") in found:
+                pairs.append((np.ravel(found[matrix]), by[span].ravel()))
+    assert len(pairs) == len(found)
+    return pairs
 
 
 def of_constrained_derivatives(x: Inputs, found: dict[str, Any]) -> list[Comparison]:

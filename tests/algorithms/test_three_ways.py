@@ -32,6 +32,7 @@ CHOICES: dict[str, list[Any]] = {
     "method": [None, "prox_ltl"],
     "weight": [1e3],
     "accurate": [False, True],
+    "packed": [False, True],
     "mu": [None],
     "tolerance": [1e-9],
     "max_iterations": [2],  # CasADi writes them out

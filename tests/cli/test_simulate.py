@@ -308,6 +308,14 @@ def test_an_integrator_of_the_file_that_knows_no_impacts_is_not_taken_and_that_i
     assert any("rk4, which knows no impacts" in note for note in as_json(ball, "-d", "0.01")["notes"])
 
 
+def test_what_nothing_brakes_is_stepped_by_rk4_and_that_is_said():
+    said = as_json("zoo:bennett", "-d", "0.2")
+    assert (said["integrator"], set(said["statuses"])) == ("rk4", {"ok"})
+    assert said["energy_drift"] < 1e-9
+    assert any("nothing brakes: rk4" in note for note in said["notes"])
+    assert as_json("zoo:four_bar", "-d", "0.1", "-c", "pd")["integrator"] != "rk4"
+
+
 def test_a_robot_without_ground_is_told_so_and_gets_one():
     assert any("no ground" in note for note in as_json("zoo:geared_quadruped", "-d", "0.01")["notes"])
     said = as_json("zoo:geared_quadruped", "-d", "0.2", "--ground", "-c", "pd")

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-import sarrus
+from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.tape.graph import Graph
+from sarrus.codegen.tape.tape import Port, tape_of
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _drivers_are_loaded() -> None:
-    for dtype in ("float64", "float32"):
-        sarrus.compile(sarrus.zoo.chain(1), "rnea", dtype=dtype)
+    """Of one lane and of a batch, with functions that are rare and without."""
+    for function in (np.sin, np.exp):
+        graph = Graph()
+        tape = tape_of(graph, (Port("x", (1,)),), {"y": function(graph.inputs(0, 1))})
+        for dtype in ("float64", "float32"):
+            build_native(tape, dtype).run([np.zeros((2, 1), dtype)], [np.zeros((2, 1), dtype)], 2)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sarrus.codegen.emit.backend import encoder_fits
+from sarrus.codegen.emit.host import has_wide_registers
 from sarrus.codegen.emit.image import ExecutableMemory
 from sarrus.codegen.emit.memory import address_of, aligned
 from sarrus.codegen.emit.words import HEADER_BYTES
@@ -25,6 +26,7 @@ from sarrus.codegen.x86.patterns import patterns
 
 needs_x86 = pytest.mark.skipif(not encoder_fits(), reason="the encoder is for Linux on x86-64 with AVX2 and FMA")
 TYPES = [(64, 1), (64, 2), (64, 4), (32, 1), (32, 4), (32, 8)]
+TYPES += [(64, 8), (32, 16)] if has_wide_registers() else []
 NASTY = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 5e-324, 3e38, -1e300, 2.5, 1e-160]
 STRAIGHT = [
     Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG, Op.SQRT, Op.ABS, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.SELECT,

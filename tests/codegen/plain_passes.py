@@ -1,4 +1,6 @@
-"""Fusing, rewriting, ordering, one instruction after the other: slow, plain, and what quick passes must agree with."""
+"""Fusing, rewriting, ordering, allocating, one instruction after the other: slow, plain, and what quick passes must
+agree with.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from sarrus.codegen.passes.allocate import REGISTERS as ALLOCATED
+from sarrus.codegen.passes.allocate import Action, Compute, Load, Store
 from sarrus.codegen.passes.rewrite import segment_of, wanted
 from sarrus.codegen.passes.schedule import CANDIDATES, LATENCY, REGISTERS, WINDOW
+from sarrus.codegen.passes.steps import Chunk, Plan
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, IDLE, LISTED, Guard, Tape
 
@@ -132,3 +137,76 @@ def _plainly_ordered(needs: list[list[int]], waits: list[list[int]], latency: li
         while len(held) > REGISTERS:
             held.discard(max(held, key=lambda a: users(a)[0]))
     return order
+
+
+def plain_allocate(plan: Plan, chunk: Chunk, registers: int = ALLOCATED) -> tuple[list[Action], int]:
+    """What is used is looked up in what is left, before each choice."""
+    tape, slot = plan.tape, plan.slot
+    is_constant = [code == Op.CONST for code in tape.op.tolist()]
+    moves = [(a, slot[k]) for a, k in chunk.moves if is_constant[a] or slot[a] != slot[k]]
+    written = {place for _, place in moves}
+    moves = [x for x in moves if slot[x[0]] in written] + [x for x in moves if slot[x[0]] not in written]
+    needed = [tape.arg[k, : ARITY[tape.op[k]]].tolist() for k in chunk.instructions]
+    left = [a for used in needed for a in used] + [a for a, _ in moves if not is_constant[a]]  # uses, in order
+    home = {a: -1 - int(tape.arg[a, 0]) if is_constant[a] else slot[a] for a in left if is_constant[a] or slot[a] >= 0}
+    in_memory = set(left) - set(chunk.instructions)
+    held: set[int] = set()
+    spilled: dict[int, int] = {}
+    free: list[int] = []
+    top = plan.slots
+    actions: list[Action] = []
+
+    def make_room(keep: list[int]) -> None:
+        nonlocal top
+        while len(held) >= registers:
+            worst = max((a for a in held if a not in keep), key=left.index)
+            held.remove(worst)
+            if worst not in in_memory:
+                if worst not in home:
+                    home[worst] = spilled[worst] = free.pop() if free else top
+                    top = max(top, home[worst] + 1)
+                actions.append(Store(worst, home[worst]))
+                in_memory.add(worst)
+
+    def take(a: int, keep: list[int]) -> None:
+        if a not in held:
+            make_room(keep)
+            actions.append(Load(a, home[a]))
+            held.add(a)
+
+    for k, used in zip(chunk.instructions, needed, strict=True):
+        for a in used:
+            take(a, used)
+        del left[: len(used)]
+        for a in dict.fromkeys(a for a in used if a not in left):
+            held.remove(a)
+            if a in spilled:
+                free.append(spilled[a])
+        make_room([])
+        actions.append(Compute(k))
+        for place in plan.stores.get(k, ()):
+            actions.append(Store(k, place))
+            home[k] = slot[k]
+            in_memory.add(k)
+        if k in left:
+            held.add(k)
+    saved = []
+    for a, place in moves:
+        if is_constant[a]:
+            actions.append(Store(a, place))
+            continue
+        take(a, [a])
+        left.remove(a)
+        if a not in left:
+            held.remove(a)
+        if slot[a] in written:
+            saved.append((a, top, place))
+            place, top = top, top + 1
+        actions.append(Store(a, place))
+    for a, waits, place in saved:
+        actions += [Load(a, waits), Store(a, place)]
+    for k in chunk.copies:
+        targets = [place for place in plan.stores[k] if place != slot[k] or is_constant[k]]
+        actions += [Load(k, slot[k])] if targets and not is_constant[k] else []
+        actions += [Store(k, place) for place in targets]
+    return actions, top - plan.slots

@@ -166,7 +166,7 @@ def test_random_tapes(seed, dtype, backend, monkeypatch):
     expected = interpreted(tape, inputs)
     for x, y in zip(expected, interpreted(random_repetitions(seed, is_written_out=True), inputs), strict=True):
         np.testing.assert_array_equal(x, y)  # (where numbers fold, a zero may change its sign)
-    for lanes in (1, 2, 4, "auto"):
+    for lanes in (1, 2, 4, 8, "auto"):
         assert same_bits(native(tape, inputs, backend=backend, lanes=lanes), expected)
     # Many functions, so that most text is too long to work in place.
     monkeypatch.setattr(pipeline, "CHUNK_SIZES", dict.fromkeys(pipeline.CHUNK_SIZES, 3))

@@ -7,13 +7,16 @@ import pytest
 
 import sarrus
 from sarrus.codegen.passes import chain as chain_module
+from sarrus.codegen.passes.allocate import allocate
 from sarrus.codegen.passes.chain import chain
 from sarrus.codegen.passes.fuse import fuse
+from sarrus.codegen.passes.plan import plan
 from sarrus.codegen.passes.schedule import schedule
+from sarrus.codegen.passes.steps import Chunk, Repeat
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from tests.codegen.machine_chunks import nasty_tape
-from tests.codegen.plain_passes import plain_fuse, plain_rewritten, plain_schedule
+from tests.codegen.plain_passes import plain_allocate, plain_fuse, plain_rewritten, plain_schedule
 from tests.codegen.random_picks import random_picks
 from tests.codegen.random_sweeps import random_sweeps
 from tests.codegen.random_tapes import random_tape
@@ -59,3 +62,13 @@ def test_moved(name, monkeypatch):
 def test_ordered(name):
     fused = fuse(TAPES[name]())
     assert schedule(fused) == plain_schedule(fused)
+
+
+@pytest.mark.parametrize("registers", [4, 15])
+@pytest.mark.parametrize("name", TAPES)
+def test_allocated(name, registers):
+    fused = fuse(TAPES[name]())
+    planned = plan(fused, schedule(fused), 300)
+    bodies = [step.body if isinstance(step, Repeat) else step for step in planned.steps]
+    for chunk in (body for body in bodies if isinstance(body, Chunk)):
+        assert allocate(planned, chunk, registers) == plain_allocate(planned, chunk, registers)

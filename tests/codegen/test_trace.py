@@ -176,6 +176,8 @@ NUMERIC = parametric(*map(float, VALUES))
         ("centroidal_momentum_matrix", {}),
         ("frame_jacobian", {"frame": "tip"}),
         ("frame_jacobian_bias", {"frame": "tip", "reference": "world"}),
+        ("frame_velocity", {"frame": "tip", "reference": "local_world_aligned"}),
+        ("frame_acceleration", {"frame": "tip", "reference": "local_world_aligned"}),
         ("forward_kinematics", {"frames": ("tip", "cap")}),
     ],
 )

@@ -24,9 +24,10 @@ NAMES = {
     Form.OR: "vor", Form.XOR: "vxor", Form.COMPARE: "vcmp", Form.BLEND: "vblendv",
     Form.FMADD132: "vfmadd132", Form.FMADD213: "vfmadd213", Form.FMADD231: "vfmadd231",
     Form.FMSUB132: "vfmsub132", Form.FMSUB213: "vfmsub213", Form.FMSUB231: "vfmsub231",
-    Form.FNMADD132: "vfnmadd132", Form.FNMADD213: "vfnmadd213", Form.FNMADD231: "vfnmadd231",
+    Form.FNMADD132: "vfnmadd132", Form.FNMADD213: "vfnmadd213", Form.FNMADD231: "vfnmadd231", Form.KEEP: "vand",
 }  # fmt: skip
-ALWAYS_PACKED = (Form.MOVE, Form.AND, Form.OR, Form.XOR, Form.BLEND)
+WIDE_NAMES = {Form.BLEND: "vblendm", Form.KEEP: "vmova"}
+ALWAYS_PACKED = (Form.MOVE, Form.AND, Form.OR, Form.XOR, Form.BLEND, Form.KEEP)
 IMMEDIATES = {Form.COMPARE: (1, 4), Form.BLEND: (0, 15 << 4)}
 REGISTERS = (0, 7, 8, 15)
 SLOTS = (0, 1, 3, 4, 40, 100_000, -1, -2, -5, -300, ONE, MAGNITUDE, SIGN)
@@ -43,15 +44,17 @@ def assembled(lines: list[str], size: int) -> bytes:
 def instruction(form: Form, bits: int, count: int, r: int, v: int, m: int, slot: int, immediate: int) -> str:
     """As one writes it for an assembler."""
     is_scalar = count == 1 and form not in ALWAYS_PACKED
-    name = NAMES[form] + ("s" if is_scalar else "p") + ("d" if bits == 64 else "s")
+    is_wide = bits * count == 512
+    name = WIDE_NAMES.get(form, NAMES[form]) if is_wide else NAMES[form]
+    name += ("s" if is_scalar else "p") + ("d" if bits == 64 else "s")
     if is_scalar and form in (Form.LOAD, Form.STORE):
         name = name.replace("vmova", "vmov")
-    kind = "ymm" if bits * count == 256 else "xmm"
-    size = f"{ {32: 'dword', 64: 'qword'}[bits] if is_scalar else {'ymm': 'ymmword', 'xmm': 'xmmword'}[kind] } ptr"
+    kind = {256: "ymm", 512: "zmm"}.get(bits * count, "xmm")
+    size = f"{ {32: 'dword', 64: 'qword'}[bits] if is_scalar else f'{kind}word' } ptr"
     second = f"{kind}{m}"
     if slot != REGISTER:
         base = "rdi" if 0 <= slot < REGISTER else "rsi"
-        offset = (slot if slot >= 0 else -1 - slot) * bits * count // 8 if slot < REGISTER else 32 * (REGISTER - slot)
+        offset = (slot if slot >= 0 else -1 - slot) * bits * count // 8 if slot < REGISTER else 64 * (REGISTER - slot)
         second = f"{size} [{base} + {offset}]"
     operands = [f"{kind}{r}", f"{kind}{v}", second]
     if form in (Form.LOAD, Form.MOVE) or (form == Form.SQRT and not is_scalar):
@@ -59,11 +62,15 @@ def instruction(form: Form, bits: int, count: int, r: int, v: int, m: int, slot:
     elif form == Form.STORE:
         operands = [second, f"{kind}{r}"]
     if form == Form.COMPARE:
-        operands.append(str(immediate))
+        operands = ["k1" if is_wide else operands[0], *operands[1:], str(immediate)]
+    elif is_wide and form == Form.BLEND:
+        operands[0] += " {k1}"
+    elif is_wide and form == Form.KEEP:
+        operands = [f"{operands[0]} {{k1}} {{z}}", second]
     elif form == Form.BLEND:
         operands.append(f"{kind}{immediate >> 4}")
     # Where operands might change places to save a byte, the assembler would do that; here `registers.py` does it.
-    prefix = "{vex3} " if slot == REGISTER and m > 7 else ""
+    prefix = "{vex3} " if slot == REGISTER and m > 7 and not is_wide else ""
     return f"{prefix}{name} {', '.join(operands)}"
 
 
@@ -72,7 +79,7 @@ def instruction(form: Form, bits: int, count: int, r: int, v: int, m: int, slot:
 def test_bytes_are_those_of_an_assembler(form, bits, count):
     assignment = Assignment(raw_tape([], [], [], 0))
     lines = []
-    slots = {Form.LOAD: SLOTS, Form.STORE: SLOTS, Form.MOVE: (REGISTER,), Form.SQRT: (REGISTER,)}
+    slots = {Form.LOAD: SLOTS, Form.STORE: SLOTS, Form.MOVE: (REGISTER,), Form.SQRT: (REGISTER,), Form.KEEP: SLOTS}
     slots = slots.get(form, (REGISTER, *SLOTS))
     for r, v, slot, immediate in itertools.product(REGISTERS, REGISTERS, slots, IMMEDIATES.get(form, (0,))):
         for m in REGISTERS if slot == REGISTER else (0,):
@@ -80,7 +87,7 @@ def test_bytes_are_those_of_an_assembler(form, bits, count):
             assignment.slots.append(slot)
             assignment.ends.append(len(assignment.words))  # a chunk of its own: no windows
             lines.append(instruction(form, bits, count, r, v, m, slot, immediate))
-    end = len(b"\xc5\xf8\x77\xc3" if bits * count == 256 else b"\xc3")
+    end = len(b"\xc5\xf8\x77\xc3" if bits * count >= 256 else b"\xc3")
     ours = [code[:-end] for code in encoded(assignment, bits, count)]
     theirs, start = assembled(lines, sum(map(len, ours))), 0
     for line, code in zip(lines, ours, strict=True):
@@ -100,7 +107,7 @@ def test_windows_make_addresses_short_and_leave_them_what_they_are(bits, count):
     code, size, position = encoded(assignment, bits, count)[0], bits * count // 8, 0
     where = {7: 0, 6: None}  # per base register: bytes from the workspace (the constants: from None)
     origin = {7: "w", 6: "k"}
-    while code[position] not in (0xC4, 0xC5):
+    while code[position] not in (0xC4, 0xC5, 0x62):
         if code[position + 1] != 0x8D:  # not lea: push
             position += 1 if code[position] & 0xF8 == 0x50 else 2
             continue
@@ -110,11 +117,12 @@ def test_windows_make_addresses_short_and_leave_them_what_they_are(bits, count):
         position += 7
     long = 0
     for slot in slots:
-        high = code[position] == 0xC4 and not code[position + 1] & 0x20
-        position += 4 if code[position] == 0xC4 else 3
+        high = code[position] != 0xC5 and not code[position + 1] & 0x20
+        position += {0xC5: 3, 0xC4: 4, 0x62: 5}[code[position]]
         mode, base = code[position] >> 6, code[position] & 7 | high << 3
         assert mode or base & 7 != 5  # that would be an address from the instruction pointer
         offset = 0 if mode == 0 else struct.unpack_from("<b" if mode == 1 else "<i", code, position + 1)[0]
+        offset *= size if mode == 1 and bits * count == 512 else 1
         position += (1, 2, 5)[mode]
         long += mode == 2
         assert origin[base] == ("w" if slot >= 0 else "k")
@@ -125,7 +133,7 @@ def test_windows_make_addresses_short_and_leave_them_what_they_are(bits, count):
 @pytest.mark.parametrize(("bits", "dtype"), [(64, np.float64), (32, np.float32)])
 def test_patterns_are_as_wide_as_a_register(bits, dtype):
     one, magnitude, sign = np.frombuffer(patterns(bits), dtype).reshape(3, -1)
-    assert len(one) * bits == 256
+    assert len(one) * bits == 512
     assert (one == 1.0).all()
     assert (sign == 0.0).all()
     assert np.signbit(sign).all()

@@ -7,6 +7,7 @@ import pytest
 
 import sarrus
 from sarrus.codegen.emit.backend import LLVM, X86, backend
+from sarrus.codegen.emit.host import has_wide_registers
 from sarrus.codegen.runtime import cache_names
 from sarrus.codegen.runtime.native import build_native
 from sarrus.codegen.tape.trace import trace
@@ -28,12 +29,14 @@ CASES = [
 
 @needs_x86
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("width", [256, 512] if has_wide_registers() else [256])
 @pytest.mark.parametrize(("robot", "method"), CASES)
-def test_the_same_bits_as_llvm(robot, method, dtype):
+def test_the_same_bits_as_llvm(robot, method, width, dtype):
     model = ROBOTS[robot]()
     with precision(np.dtype(dtype)):
         tape = trace(model, sarrus.catalog()[method])
-    ours, theirs = (build_native(tape, dtype, cache=False, backend=name) for name in (X86, LLVM))
+    lanes = width // 8 // np.dtype(dtype).itemsize
+    ours, theirs = (build_native(tape, dtype, lanes, cache=False, backend=name) for name in (X86, LLVM))
     assert ours.artifact.code != theirs.artifact.code
     rng = np.random.default_rng(0)
     states = [sarrus.random_state(model, rng=k) for k in range(21)]
@@ -92,7 +95,7 @@ def test_a_machine_without_the_encoder_uses_llvm(monkeypatch):
 
 
 @needs_x86
-@pytest.mark.parametrize(("dtype", "lanes"), [("float64", 8), ("float32", 16)])
+@pytest.mark.parametrize(("dtype", "lanes"), [("float64", 16), ("float32", 2)])
 def test_lanes_that_fill_no_register_are_compiled_by_llvm(dtype, lanes):
     tape = nasty_tape(1, 60)
     by_llvm = build_native(tape, dtype, lanes, cache=False, backend=LLVM)

@@ -54,6 +54,27 @@ def test_inverse_of_forward_dynamics_does_not_vary(case):
     assert np.array_equal(forward.dqdd_dtau, forward.dqdd_dtau.T)
 
 
+@given(mechanisms())
+@settings(max_examples=10)
+def test_packed_is_dense_without_its_zeros(case):
+    model, s = case.model, case.state()
+    pattern = sarrus.mass_matrix_pattern(model)
+    dense, packed = (sarrus.rnea_derivatives(model, s.q, s.v, s.a, packed=x) for x in (False, True))
+    assert np.array_equal(dense.tau, packed.tau)
+    for x, y in zip(dense[1:], packed[1:], strict=True):
+        assert y.shape == pattern.rows.shape
+        assert np.array_equal(pattern.dense(y, model.nv), x)
+
+
+def test_packed_native_code():
+    model = sarrus.zoo.tree(12)
+    q, v = sarrus.random_state(model, 1)
+    kernel = sarrus.compile(model, "rnea_derivatives", packed=True)
+    batch = kernel(*(np.stack([x, x]) for x in (q, v, v)))
+    dense = sarrus.mass_matrix_pattern(model).dense(batch.dtau_dv, model.nv)
+    assert relative_error(dense[1], sarrus.rnea_derivatives(model, q, v, v).dtau_dv) < 1e-13
+
+
 def test_gravity_is_the_gradient_of_the_potential():
     """At rest dtau/dq is the Hessian of the potential energy, which is symmetric where joints commute."""
     model = sarrus.zoo.chain(5)

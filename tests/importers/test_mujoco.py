@@ -141,7 +141,7 @@ def test_unnamed_things_get_free_names():
     ("options", "line"),
     [
         ({"joint": '<joint type="ball" range="0 1" limited="true"/>'}, "the limit of a ball joint's angle"),
-        ({"joint": '<joint actuatorfrcrange="-1 2"/>'}, "force range -1 to 2: kept as its larger magnitude"),
+        ({"joint": '<joint actuatorfrcrange="-2 -1"/>'}, "force range -2 to -1: not represented"),
         ({"content": '<site name="b"/>'}, "site 'b' is the frame 'b_2'"),
         ({"content": "<site/>"}, "1 sites without a name: not represented"),
         ({"content": "<light/>"}, "1 lights: not represented"),

@@ -122,9 +122,17 @@ def test_limits_damping_and_friction_are_carried():
     assert [float(x[0]) for x in values] == [-1, 2, 3, 4, 5, 6]
 
 
-def test_a_limit_without_bounds_is_zero_as_urdf_says():
-    found = sarrus.load(two_links(content='<limit velocity="3" effort="4"/>')).bodies[0].joint
-    assert found.lower[0] == found.upper[0] == 0.0
+def test_a_limit_without_one_bound_is_zero_as_urdf_says():
+    found = sarrus.load(two_links(content='<limit upper="1" velocity="3" effort="4"/>')).bodies[0].joint
+    assert (found.lower[0], found.upper[0]) == (0.0, 1.0)
+
+
+def test_a_limit_without_both_bounds_is_none_as_in_mujoco_and_that_is_said():
+    """URDF's default of 0 and 0 would lock the joint; example-parallel-robots leaves both out of joints that move."""
+    model = sarrus.load(two_links(content='<limit velocity="3" effort="4"/>'))
+    found = model.bodies[0].joint
+    assert (found.lower[0], found.upper[0], found.velocity_limit[0], found.effort_limit[0]) == (-np.inf, np.inf, 3, 4)
+    assert any("no lower and no upper: taken as unlimited" in line for line in model.import_report)
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,27 @@ class PinocchioPeer:
         kind = pin.LOCAL if reference == "local" else pin.WORLD
         return pin.getFrameAcceleration(self.model, self.data, frame, kind).vector.copy()
 
+    def frame_derivatives(self, q, v, a, name: str, reference: str) -> tuple[np.ndarray, ...]:
+        """Of the velocity (q, v), of the spatial acceleration (q, v, a), and of the Jacobian in time."""
+        kinds = {"local": pin.LOCAL, "world": pin.WORLD, "local_world_aligned": pin.LOCAL_WORLD_ALIGNED}
+        frame, at = self.model.getFrameId(name), self.configuration(q)
+        pin.computeForwardKinematicsDerivatives(self.model, self.data, at, v, a)
+        velocity = pin.getFrameVelocityDerivatives(self.model, self.data, frame, kinds[reference])
+        acceleration = pin.getFrameAccelerationDerivatives(self.model, self.data, frame, kinds[reference])[1:]
+        pin.computeJointJacobiansTimeVariation(self.model, self.data, at, v)
+        J_t = pin.getFrameJacobianTimeVariation(self.model, self.data, frame, kinds[reference])
+        return tuple(x.reshape(6, -1) for x in (*velocity, *acceleration, J_t))
+
+    def momentum_derivatives(self, q, v) -> tuple[np.ndarray, ...]:
+        """Of the centre of mass (q), of its velocity (q), and of the momentum about it (q)."""
+        at, zero = self.configuration(q), np.zeros(self.model.nv)
+        J = pin.jacobianCenterOfMass(self.model, self.data, at).copy()
+        momentum = pin.computeCentroidalDynamicsDerivatives(self.model, self.data, at, v, zero)[0].copy()
+        pin.computeForwardKinematicsDerivatives(self.model, self.data, at, v, zero)
+        pin.centerOfMass(self.model, self.data, at, v)
+        velocity = pin.getCenterOfMassVelocityDerivatives(self.model, self.data)
+        return J.reshape(3, -1), velocity.reshape(3, -1), momentum.reshape(6, -1)
+
     def kinetic_energy(self, q, v) -> float:
         return float(pin.computeKineticEnergy(self.model, self.data, self.configuration(q), v))
 

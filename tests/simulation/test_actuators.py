@@ -187,3 +187,26 @@ def test_cassie_follows_its_controls():
                                       u.reshape(10, -1))  # fmt: skip
     np.testing.assert_allclose(found.tau[:, :-1].reshape(10, -1), expected, atol=1e-10)
     assert np.abs(found.tau).max() == 16 * 12.2
+
+
+def test_forces_are_those_of_mujoco():
+    """`qfrc_actuator`: motors, servos, dampers, fixed tendons, ranges of controls, forces and joints, both ways."""
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><worldbody><body name="a"><joint name="a" axis="0 1 0" actuatorfrcrange="-1 2"/>
+      <geom size="0.1" pos="0.2 0 0" mass="1"/><body name="b" pos="0.4 0 0"><joint name="b" type="slide" axis="1 0 0"
+      actuatorfrcrange="-0.5 3"/><geom size="0.1" mass="1"/><body name="c"><joint name="c" axis="0 0 1"/>
+      <geom size="0.1" mass="1"/></body></body></body></worldbody>
+      <tendon><fixed name="t"><joint joint="a" coef="1"/><joint joint="b" coef="-2"/></fixed></tendon><actuator>
+      <motor name="m" joint="a" gear="3" ctrlrange="-1 1" ctrllimited="true"/>
+      <position name="p" joint="b" kp="20" kv="1" forcerange="-2 1" forcelimited="true"/>
+      <velocity name="v" tendon="t" kv="2"/><damper name="d" joint="c" kv="3" ctrlrange="0 1"/>
+      <general name="g" joint="c" gaintype="affine" gainprm="1 2 3" biastype="affine" biasprm="0.1 0.2 0.3"/>
+      </actuator></mujoco>"""
+    mj = mujoco.MjModel.from_xml_string(text)
+    model, data, rng = sarrus.from_mujoco(mj), mujoco.MjData(mj), np.random.default_rng(0)
+    assert not model.lost_physics
+    for _ in range(200):
+        data.qpos, data.qvel, data.ctrl = rng.normal(size=3), rng.normal(size=3), 2.0 * rng.normal(size=5)
+        mujoco.mj_forward(mj, data)
+        got = sarrus.actuator_forces(model, data.qpos, data.qvel, data.ctrl)
+        np.testing.assert_allclose(got, data.qfrc_actuator, rtol=1e-12, atol=1e-12)

@@ -86,6 +86,12 @@ class TestLimits:
         ):
             assert np.sign(joint_forces(model, numbers, np.array([q]), np.array([v]))) == sign
 
+    def test_a_joint_far_outside_is_not_shot_through_its_range(self):
+        found = sarrus.simulate(wheel(upper=-2.0, lower=-9.0), [0.0], duration=1.0)
+        assert -5.01 < found.v.min() < -4.0
+        assert found.q[found.time > 0.5].max() < -1.95  # back within half a second
+        assert found.q[-1, 0] < -1.999
+
     def test_a_chain_against_all_its_limits_is_stable(self):
         model = with_joints(sarrus.zoo.chain(6), lower=-0.05, upper=0.05)
         found = sarrus.simulate(model, v0=np.full(6, 3.0), duration=1.0)

@@ -14,6 +14,7 @@ from sarrus.cli.cache import cache
 from sarrus.cli.check import check
 from sarrus.cli.codegen import codegen
 from sarrus.cli.info import info
+from sarrus.cli.paper import paper
 from sarrus.cli.simulate import simulate
 from sarrus.cli.view import view
 from sarrus.errors import SarrusError
@@ -66,7 +67,7 @@ def _root(
     pass
 
 
-for command in (info, check, simulate, bench, codegen, view):
+for command in (info, check, simulate, bench, codegen, view, paper):
     app.command()(command)
 app.add_typer(cache, name="cache")
 

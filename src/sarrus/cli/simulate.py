@@ -43,8 +43,8 @@ def simulate(
     integrator: Annotated[
         str | None,
         typer.Option(
-            help="semi_implicit_euler, implicit, rk4 or adaptive (the last two without contacts). Default: implicit "
-            "where joints are stiff or the file says so, else the first of these."
+            help="semi_implicit_euler, implicit, rk4 or adaptive (the last two without contacts). Default: the file's; "
+            "implicit where joints are stiff, rk4 or adaptive where nothing touches and nothing brakes, else the first."
         ),
     ] = None,
     method: Annotated[
@@ -161,7 +161,7 @@ def simulate(
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
             touching = sarrus.ContactOptions(restitution=restitution, self_collision=self_collision, slots=slots)
             options = touching if contacts else False
-            integrator, notes = integrator_for(model, integrator, options)
+            integrator, notes = integrator_for(model, integrator, options, dt, chosen is not None)
             simulation = sarrus.Simulation(
                 model, dt, integrator, method, controller=chosen, stabilization=stabilization, contacts=options,
                 joint_forces=sarrus.JointForces(limits=limits),

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sarrus.cli.simulation_outcome import contacts_at_end, where_it_diverged
+from sarrus.cli.simulation_start import brakes
 from sarrus.codegen.tape.trace import op_count
 from sarrus.model.model import Model
 from sarrus.registry.table import find
@@ -25,12 +26,8 @@ def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: floa
     steps, robots = int(settings["steps"]), trajectory.batch or 1
     part = _sample(trajectory)
     drift = part.drift if len(part) else None
-    conservative = not controlled and not any(
-        np.any(b.joint.damping) or np.any(b.joint.friction) or np.isfinite([*b.joint.lower, *b.joint.upper]).any()
-        for b in model.bodies
-    )
     touches = "contact_names" in settings
-    conservative = conservative and not touches
+    conservative = not controlled and not touches and not brakes(model)
     evaluations = _DYNAMICS_PER_STEP.get(settings["integrator"], 1)
     counted = (
         None if touches else evaluations * op_count(model, settings["method"]).total

@@ -12,6 +12,8 @@ from sarrus.model.keyframes import Keyframe
 from sarrus.model.model import Model
 from sarrus.simulation.contact.limits import limits_of
 from sarrus.simulation.contact.settings import contact_settings
+from sarrus.simulation.joint_forces import JointForces
+from sarrus.simulation.stiffness import stiff_joints
 from sarrus.spatial.arrays import Array
 
 _CLOSED = 1e-9  # metres or radians: what is nearer to its loops is not worth a word
@@ -46,14 +48,32 @@ def initial_state(model: Model, wanted: str | tuple[Keyframe, str], batch: int |
     return Start(q, sarrus.project(model, q, v).v if moving else v, notes)
 
 
-def integrator_for(model: Model, wanted: str | None, contacts: sarrus.ContactOptions | bool) -> tuple[str, list[str]]:
-    """The integrator that is asked for, or the file's if it can be had; and why not, if it cannot."""
+def integrator_for(
+    model: Model, wanted: str | None, contacts: sarrus.ContactOptions | bool, dt: float, controlled: bool
+) -> tuple[str, list[str]]:
+    """The integrator that is asked for, or the file's if it can be had; and why not, if it cannot.
+
+    Where neither says anything: rk4 for what moves without end, since the energy that steps of first order add stays;
+    adaptive where hinges make up ball joints, which are as fast as it takes where two axes come to lie on each other.
+    """
     hint = model.integrator_hint
-    if wanted is not None or hint not in ("rk4", "implicit"):
-        return wanted or "auto", []
-    if hint == "rk4" and isinstance(contacts, sarrus.ContactOptions) and contact_settings(model, contacts) is not None:
+    touches = isinstance(contacts, sarrus.ContactOptions) and contact_settings(model, contacts) is not None
+    if wanted is None and hint == "rk4" and touches:
         return "auto", ["the file asks for rk4, which knows no impacts: not taken (--no-contacts lets it)"]
-    return hint, []
+    if wanted is None and hint in ("rk4", "implicit"):
+        return hint, []
+    if wanted is not None or touches or controlled or brakes(model) or stiff_joints(model, JointForces(), [], dt):
+        return wanted or "auto", []
+    hinges = [body.joint.name for body in model.bodies if body.inertia.mass == 0.0]
+    if hinges and model.spanning.active_constraints:
+        return "adaptive", [f"adaptive steps: hinges with nothing between them make ball joints, as {hinges[0]} does"]
+    return "rk4", ["nothing touches and nothing brakes: rk4 (--integrator semi_implicit_euler is faster, and drifts)"]
+
+
+def brakes(model: Model) -> bool:
+    """Whether joints take energy away, or have limits, which do."""
+    joints = [body.joint for body in model.bodies]
+    return any(np.any(x.damping) or np.any(x.friction) or np.isfinite([*x.lower, *x.upper]).any() for x in joints)
 
 
 def start_at(model: Model, keyframe: Keyframe, name: str) -> Start:

@@ -1,31 +1,39 @@
-"""`load`: a robot from a file of either format; and the robots of the PyPI package example-robot-data, by name."""
+"""`load`: a robot from a file of either format, or from several; and the robots of the package example-robot-data."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from os import PathLike
 from pathlib import Path
 
-from sarrus.errors import MissingDependencyError, check_name
+from sarrus.errors import ImportFileError, MissingDependencyError, NameClashError, check_name
 from sarrus.importers.document import read_document
 from sarrus.importers.mjcf import load_mjcf
 from sarrus.importers.urdf import load_urdf
+from sarrus.model.bodies import WORLD_NAME
+from sarrus.model.compose import attach
 from sarrus.model.model import Model
 
 _PACKAGE = "example-robot-data"
 
 
 def load(
-    source: str | PathLike[str],
+    source: str | PathLike[str] | Sequence[str | PathLike[str]],
     floating_base: bool | None = None,
     *,
+    extended: str | PathLike[str] | None = None,
     allow_nonphysical: bool = False,
     allow_outside: bool = False,
 ) -> Model:
     """Read a robot from a URDF or MJCF file (a path), or from a string of XML. The root tag tells which.
 
+    source             several of them make one world: each robot stands in it as its file says. Names that two of
+                       them have get the later robot's name and a slash put before them (`attach`)
     floating_base      True: the root moves freely; False: it is fixed; None: what the file says
+    extended           a YAML file of example-parallel-robots, which names the frames of a URDF that close loops
     allow_nonphysical  keep inertias that are not positive semidefinite (they are reported) instead of refusing them
                        (URDF; MuJoCo never accepts them)
     allow_outside      read files that an MJCF names also where they are not in its folder
@@ -33,12 +41,32 @@ def load(
     What the model does not represent is listed in `model.import_report`, physics that is lost (`model.lost_physics`)
     first.
     """
-    document = read_document(source)
+    if isinstance(source, (list, tuple)):
+        if extended is not None:
+            raise ImportFileError("load: `extended` is about one URDF: load that alone, and `sarrus.attach` the others")
+        one = partial(load, floating_base=floating_base, allow_nonphysical=allow_nonphysical)
+        return _one_world([one(x, allow_outside=allow_outside) for x in source])
+    document = read_document(source)  # type: ignore[arg-type]
     if document.tag == "robot":
-        return load_urdf(document, floating_base, allow_nonphysical=allow_nonphysical)
+        return load_urdf(document, floating_base, extended=extended, allow_nonphysical=allow_nonphysical)
+    if extended is not None:
+        raise document.error("`extended` is for URDF files; this one says its loops itself", document.root)
     if document.tag == "mujoco":
         return load_mjcf(document, floating_base, allow_outside=allow_outside)
     raise document.error(f"unknown root tag <{document.tag}>. Valid: <robot> (URDF), <mujoco> (MJCF)", document.root)
+
+
+def _one_world(robots: list[Model]) -> Model:
+    """The first, with the others beside it."""
+    if not robots:
+        raise ImportFileError("load: no file was given")
+    world = robots[0]
+    for robot in robots[1:]:
+        try:
+            world = attach(world, robot, WORLD_NAME)
+        except NameClashError:
+            world = attach(world, robot, WORLD_NAME, f"{robot.name}/")
+    return world
 
 
 def example_robots() -> dict[str, Path]:

@@ -216,11 +216,10 @@ class _Importer:
             self.builder.report(f"joint {name!r}: the limit of a ball joint's angle: not represented", lost=True)
         if mj.jnt_actfrclimited[joint]:
             low, high = (float(x) for x in mj.jnt_actfrcrange[joint])
-            carried["effort_limit"] = max(abs(low), abs(high))
-            if low != -high:
-                self.builder.report(
-                    f"joint {name!r}: force range {low:g} to {high:g}: kept as its larger magnitude", lost=True
-                )
+            if high >= 0.0:
+                carried["effort_limit"], carried["effort_lower"] = high, None if low == -high else low
+            else:
+                self.builder.report(f"joint {name!r}: force range {low:g} to {high:g}: not represented", lost=True)
         if _nonlinear(mj, joint, v):
             self.builder.report(f"joint {name!r}: nonlinear damping or spring: only its linear part is kept", lost=True)
         return carried

@@ -182,7 +182,9 @@ class _Tree:
                 self._lose(joint, f"{key} {value:g} must not be negative: ignored")
         if joint.limit is not None and kind in ("revolute", "prismatic"):
             lower, upper = limit.get("lower", 0.0), limit.get("upper", 0.0)  # URDF's default
-            if lower <= upper and lower < np.inf and upper > -np.inf:
+            if not {"lower", "upper"} & limit.keys():  # which would lock the joint: nobody means that
+                self.builder.report(f"joint {joint.name!r}: <limit> has no lower and no upper: taken as unlimited")
+            elif lower <= upper and lower < np.inf and upper > -np.inf:
                 carried |= {"lower": lower, "upper": upper}
             else:
                 self._lose(joint, f"its lower limit {lower:g} exceeds {upper:g}: ignored")

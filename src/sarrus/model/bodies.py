@@ -65,6 +65,7 @@ class Joint:
     upper: Array  # (nq,)
     velocity_limit: Array  # (nv,)
     effort_limit: Array  # (nv,)
+    effort_lower: Array | None = None  # (nv,) the least effort, where that is not -effort_limit
     independent: bool | None = None  # URDF+: whether the file calls this coordinate independent
 
 

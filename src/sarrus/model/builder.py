@@ -84,7 +84,8 @@ class ModelBuilder:
         mass, com, inertia  in the body frame; `inertia` is the 3x3 matrix about the centre of mass
         allow_nonphysical   keep an inertia that no mass distribution has (it goes into the import report)
         carried             armature, damping, friction, stiffness, rest, lower, upper, velocity_limit,
-                            effort_limit (numbers or arrays), independent
+                            effort_limit (numbers or arrays), effort_lower (the least effort, if it is not
+                            -effort_limit), independent
 
         Masses, lengths and inertias may be CasADi symbols.
         """

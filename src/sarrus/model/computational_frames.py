@@ -57,7 +57,7 @@ def _frame_of(body: Body, on_parent: Placement, children: list[Body]) -> Computa
     """on_parent: the joint's frame in the parent's computational one. children: those that carry most come first."""
     joint, origin, offset = body.joint.type, np.zeros(3), 0.0
     if joint.n_axes != 1 or not joint.free_about_axis or not is_numeric(on_parent.R):
-        A = _canonical_axes(body)
+        A = canonical_axes(body)
         return ComputationalFrame(Placement(_clean(A), origin), offset, pose(_clean(on_parent.R @ A), on_parent.p))
     axis = body.joint.axes[0]
     u = _clean(on_parent.R @ axis)
@@ -77,7 +77,7 @@ def _frame_of(body: Body, on_parent: Placement, children: list[Body]) -> Computa
     return ComputationalFrame(Placement(_clean(A), origin), offset, pose(np.eye(3), p) @ turn)
 
 
-def _canonical_axes(body: Body) -> Array:
+def canonical_axes(body: Body) -> Array:
     """Axes in which the joint is written: two axes are x and y, a single one is z."""
     axes = body.joint.axes
     if len(axes) == 2:

@@ -29,8 +29,8 @@ from sarrus.spatial.arrays import Array, Scalar, each, matrix, vector
 from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.rotations import (
     conjugate,
+    displacement_screw,
     exp_quaternion,
-    left_jacobian,
     log_quaternion,
     multiply_quaternions,
     quaternion_rates,
@@ -54,7 +54,7 @@ class Kinematics(NamedTuple):
 
 class AbstractJointType(ABC):
     """What every joint type answers. Motion methods run on floats and symbols; state methods on float batches
-    (`integrate` on symbols, too)."""
+    (`integrate` and `difference` on symbols, too)."""
 
     name: str
     nq: int
@@ -262,12 +262,9 @@ class Planar(AbstractJointType):
 
     def difference(self, q0, q1):
         d = q1 - q0
-        half = 0.5 * d[..., 2]
-        scale = 1.0 / np.sinc(half / np.pi)
-        c, s = np.cos(q0[..., 2] + half), np.sin(q0[..., 2] + half)
-        return np.stack(
-            [scale * (c * d[..., 0] + s * d[..., 1]), scale * (c * d[..., 1] - s * d[..., 0]), d[..., 2]], axis=-1
-        )
+        x, y, half = d[..., :1], d[..., 1:2], 0.5 * d[..., 2:]
+        c, s, shorter = each(np.cos, q0[..., 2:] + half), each(np.sin, q0[..., 2:] + half), sinc(half)
+        return np.concatenate([(c * x + s * y) / shorter, (c * y - s * x) / shorter, d[..., 2:]], axis=-1)
 
 
 class Translation(AbstractJointType):
@@ -327,8 +324,7 @@ class Free(AbstractJointType):
     def difference(self, q0, q1):
         w = log_quaternion(multiply_quaternions(conjugate(q0[..., 3:]), q1[..., 3:]))
         displacement = rotate_by_quaternion(conjugate(q0[..., 3:]), q1[..., :3] - q0[..., :3])
-        v = np.linalg.solve(left_jacobian(w), displacement[..., None])[..., 0]
-        return np.concatenate([v, w], axis=-1)
+        return np.concatenate([displacement_screw(displacement, w), w], axis=-1)
 
 
 JOINT_TYPES: dict[str, type[AbstractJointType]] = {

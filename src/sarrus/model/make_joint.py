@@ -15,7 +15,7 @@ from sarrus.spatial.arrays import Array, Scalar, as_field, is_numeric
 FIXED = "fixed"
 _PROPERTIES = ("armature", "damping", "friction", "stiffness")  # one number per velocity, like the limits of it
 _LIMITS = ("velocity_limit", "effort_limit")
-_VALID = (*_PROPERTIES, *_LIMITS, "lower", "upper", "rest", "independent")
+_VALID = (*_PROPERTIES, *_LIMITS, "effort_lower", "lower", "upper", "rest", "independent")
 
 
 def make_joint(
@@ -44,9 +44,13 @@ def make_joint(
         raise ModelError(f"limits of joint {name!r}: lower {lower.tolist()} exceeds upper {upper.tolist()}")
     if (lower > LARGEST).any() or (upper < -LARGEST).any():
         raise ModelError(f"limits of joint {name!r}: between them are only numbers beyond {LARGEST:g}")
+    least = numbers("effort_lower", joint.nv, 0.0) if carried.get("effort_lower") is not None else None
+    if least is not None and not (least <= per_velocity["effort_limit"]).all():
+        limit = per_velocity["effort_limit"].tolist()
+        raise ModelError(f"effort_lower of joint {name!r} is {least.tolist()}: it exceeds effort_limit {limit}")
     return Joint(
         name, joint, _axes(name, joint, axis, second_axis), rest=numbers("rest", joint.nq, joint.neutral()),
-        lower=lower, upper=upper, independent=carried.get("independent"), **per_velocity,
+        lower=lower, upper=upper, independent=carried.get("independent"), effort_lower=least, **per_velocity,
     )  # fmt: skip
 
 

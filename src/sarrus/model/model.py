@@ -6,7 +6,7 @@ A model is data. What is computed from it stands beside it, remembered for as lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,13 @@ from sarrus.model.visuals import Visual
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 
 GROUND_NAME = "ground"
+
+_verbs: dict[str, Callable[..., Any]] = {}
+
+
+def install(**verbs: Callable[..., Any]) -> None:
+    """Say what the methods do that need rooms above this one (`sarrus/__init__.py`)."""
+    _verbs.update(verbs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +215,21 @@ class Model:
     def with_gravity(self, gravity: Array) -> Model:
         """The same robot in another gravitational field (a vector in the world frame)."""
         return replace(self, gravity=as_gravity(gravity))
+
+    def lock(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Model:
+        """The same robot with some joints locked: a smaller model, with every frame and loop (`planning/lock.py`).
+
+        joints  names (locked where the file shows them), or positions by name
+        """
+        return _verbs["lock"](self, joints)
+
+    def to_urdf(self, path: Any = None) -> Any:
+        """The model as URDF: `.text`, and `.report`, what the format cannot say; written to `path` if one is given."""
+        return _verbs["to_urdf"](self, path)
+
+    def to_mjcf(self, path: Any = None) -> Any:
+        """The model as MJCF: `.text`, and `.report`, what the format cannot say; written to `path` if one is given."""
+        return _verbs["to_mjcf"](self, path)
 
     def with_ground(self, friction: Any = 1.0, height: float = 0.0) -> Model:
         """The same robot over a horizontal plane of the world that is called "ground".

@@ -122,7 +122,11 @@ def moved(model: Model, q: Array, v: Array) -> Array:
 def difference(model: Model, q0, q1) -> Array:
     """The shortest tangent v with integrate(q0, v) = q1."""
     q0, q1 = check_configuration(model, q0), check_configuration(model, q1)
-    q0, q1 = _broadcast(q0, q1)
+    return difference_of(model, *_broadcast(q0, q1))
+
+
+def difference_of(model: Model, q0: Array, q1: Array) -> Array:
+    """`difference` on arrays that need no checking: floats, batches of floats, or symbols."""
     return _per_joint(model, q0, lambda joint, sq, sv: joint.difference(q0[..., sq], q1[..., sq]))
 
 

@@ -15,6 +15,7 @@ from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.independent import independent_positions
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
+from sarrus.registry.named_result import named_result
 
 # The arrays that algorithms take: what their dimensions count, as attributes of a model or as numbers.
 _SHAPES: dict[str, tuple[str | int, ...]] = {
@@ -92,6 +93,9 @@ class Algorithm(Generic[P, R]):
     ignores: Feature = Feature.EVERYTHING  # what of a model makes no difference to it
     needs: Feature = Feature.NOTHING  # what a model must have
     structural: bool = False  # whether what it does depends on which elements are zero in every state of the robot
+    derivatives: str = ""  # the algorithm that has its derivatives in closed form
+    inverse: str = ""  # the algorithm that gives an input back from the output, which varies with it symmetrically
+    fields: tuple[str, ...] = ()  # the names of what it returns, where its text has no NamedTuple for them
 
     def __post_init__(self) -> None:  # what `help` and `inspect` look for
         vars(self).update(
@@ -153,7 +157,7 @@ class Algorithm(Generic[P, R]):
     @cached_property
     def result_type(self) -> type[tuple[Any, ...]]:
         """The NamedTuple that it returns (for algorithms with several outputs)."""
-        return get_type_hints(self.text)["return"]
+        return named_result(self.name, self.fields) if self.fields else get_type_hints(self.text)["return"]
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:

@@ -38,12 +38,15 @@ def algorithm(
     ignores: Feature | None = None,
     needs: Feature = Feature.NOTHING,
     structural: bool = False,
+    derivatives: str = "",
+    inverse: str = "",
 ) -> Callable[[Callable[P, R]], Algorithm[P, R]]:
     """Enter a function into the catalog and make it an `Algorithm`: its arrays are inputs, other parameters options.
 
     outputs   the name of the array that it returns; default: it returns a NamedTuple, whose fields are the names
     supports  what of a model it takes into account; `needs`: what a model must have
     ignores   what of a model makes no difference to it. Default: all constraints, for one that supports none of them
+    derivatives, inverse  names of algorithms: see `codegen/tape/derivative.py`
     """
     supports |= needs
     if ignores is None:
@@ -53,7 +56,19 @@ def algorithm(
         inputs = inputs_of(text)
         options = tuple(name for name in signature(text).parameters if name not in ("model", *(x.name for x in inputs)))
         _entered[text.__name__] = made = Algorithm(
-            text.__name__, text, inputs, outputs, options, cost, references, supports, ignores, needs, structural
+            text.__name__,
+            text,
+            inputs,
+            outputs,
+            options,
+            cost,
+            references,
+            supports,
+            ignores,
+            needs,
+            structural,
+            derivatives,
+            inverse,
         )
         return made
 

@@ -6,6 +6,7 @@
   so large that one step cannot turn the velocity around, 2 dt friction / inertia, and at least 1e-3.
 - limits: beyond a limit a spring and damper pushes back (never pulls). Default: critically damped with the time
   constant `limit_time` (5 steps) for the effective inertia of the joint, which is stable and as stiff as dt allows.
+  It brings a joint back no faster than 5 rad/s or m/s: one that starts far outside is not shot through its range.
 - efforts: what motors are asked for is cut at the joint's `effort_limit`.
 
 The effective inertia of a joint is 1 / (M^-1)_kk of the tree, the smallest of a few configurations.
@@ -36,6 +37,7 @@ from sarrus.spatial.choice import choose
 _SAMPLES = 3
 _LIMIT_STEPS = 5.0  # time constant of a limit, in steps
 _SLOWEST = 1e-3  # friction's speed at least
+_FASTEST_RETURN = 5.0  # rad/s or m/s: of a joint beyond its limit
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,20 @@ def _limit_force(lower: float, upper: float, spring: float, damper: float, x: Sc
     force: Scalar = 0.0
     if np.isfinite(lower):
         depth = lower - x
-        push = spring * depth - damper * v
-        force = force + choose(0.0, depth, choose(0.0, push, push, 0.0), 0.0)
+        push = _push(spring * depth, damper, -v)
+        force = force + choose(0.0, depth, push, 0.0)
     if np.isfinite(upper):
         depth = x - upper
-        push = spring * depth + damper * v
-        force = force - choose(0.0, depth, choose(0.0, push, push, 0.0), 0.0)
+        push = _push(spring * depth, damper, v)
+        force = force - choose(0.0, depth, push, 0.0)
     return force
+
+
+def _push(pushed: Scalar, damper: float, outward: Scalar) -> Scalar:
+    """Of a spring and a damper, at a velocity outward; nothing where it would pull, or returns fast enough."""
+    most = damper * _FASTEST_RETURN
+    push = choose(pushed, most, pushed, most) + damper * outward
+    return choose(0.0, push, push, 0.0)
 
 
 @dataclass(frozen=True)
@@ -193,7 +202,10 @@ def within_effort(model: Model, parameters: JointForceParameters, tau: Array) ->
 def clamp_effort(model: Model, tau: Array) -> Array:
     """`tau` cut at the effort limits of joints."""
     limit = effort_limits(model)
-    return clamp(tau, -limit, limit)
+    least = _joined(
+        -b.joint.effort_limit if b.joint.effort_lower is None else b.joint.effort_lower for b in model.bodies
+    )
+    return clamp(tau, least, limit)
 
 
 def effort_limits(model: Model) -> Array:

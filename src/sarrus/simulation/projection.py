@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 import numpy as np
@@ -19,14 +20,25 @@ _PROJECT_EVERY = 10  # steps, where nothing else is said
 _CLOSED, _NEARLY_CLOSED = 1e-6, 1e-2  # errors of an initial state, without and with something that corrects them
 
 
-class Projector:
-    """`project` of one model, any joints held."""
+class AbstractProjector(ABC):
+    """States to the nearest ones that meet something, any joints held."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def __call__(self, q: Array, v: Array | None = None, held: Array | None = None) -> ProjectResult:
-        """Of states (B, n); `held` is (nv,) or (B, nv)."""
+    @abstractmethod
+    def __call__(
+        self, q: Array, v: Array | None = None, held: Array | None = None, which: Array | None = None
+    ) -> ProjectResult:
+        """Of states (B, n); `held` is (nv,) or (B, nv); `which` of those that the projector was made for they are."""
+
+
+class Projector(AbstractProjector):
+    """`project` of one model."""
+
+    def __call__(
+        self, q: Array, v: Array | None = None, held: Array | None = None, which: Array | None = None
+    ) -> ProjectResult:
         zero, shape = np.zeros(self.model.nv), (len(q), self.model.nv)
         v, held = (np.broadcast_to(zero if x is None else x, shape) for x in (v, held))
         return ProjectResult(**evaluate(self.model, project, {"q": q, "v": v, "held": held}))

@@ -8,7 +8,13 @@ from sarrus.errors import AssemblyError
 from sarrus.model import state as model_state
 from sarrus.model.model import Model
 from sarrus.model.state import difference, integrate, limits, outside_limits, starting_configuration
-from sarrus.simulation.projection import CLOSED, Projector, most_violated_constraint, with_position_constraints
+from sarrus.simulation.projection import (
+    CLOSED,
+    AbstractProjector,
+    Projector,
+    most_violated_constraint,
+    with_position_constraints,
+)
 from sarrus.spatial.arrays import Array
 
 _STILL = 1e-9  # rate at which a loop may open, relative to velocities; singular configurations leave more
@@ -75,7 +81,7 @@ def random_configurations(model: Model, rng: np.random.Generator, count: int) ->
     return q
 
 
-def project_within_limits(close: Projector, q: Array, held: Array | None = None) -> tuple[Array, Array]:
+def project_within_limits(close: AbstractProjector, q: Array, held: Array | None = None) -> tuple[Array, Array]:
     """Project. Joints that are then far outside their limits are put there and held; the others are projected again.
 
     Returns configurations and errors; where loops do not close within limits, they are closed outside.
@@ -94,7 +100,7 @@ def project_within_limits(close: Projector, q: Array, held: Array | None = None)
         far = beyond > 0.5 * beyond.max(axis=-1, keepdims=True)
         for s, t in zip(model.layout.q, model.layout.v, strict=True):
             stuck[far[:, s].any(axis=-1), t] = 1.0
-        result = close(np.clip(q[again], lower, upper), held=stuck[again])
+        result = close(np.clip(q[again], lower, upper), held=stuck[again], which=again)
         closed = result.error <= CLOSED
         q[again[closed]], error[again[closed]] = result.q[closed], result.error[closed]
         stuck[again[~closed]] = known[again[~closed]]  # too many: begin anew

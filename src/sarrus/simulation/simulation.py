@@ -14,13 +14,17 @@ from sarrus.calls.dynamics import method_for
 from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
+from sarrus.model.state import as_state_array
 from sarrus.registry.table import find
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import AbstractController, PythonController
-from sarrus.simulation.inputs import as_actions, check_function, initial_state, steps_in
+from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters
+from sarrus.simulation.linearization import Linearization, Linearizer
+from sarrus.simulation.open_step import STAGES
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
+from sarrus.simulation.rollout_gradient import RolloutGradient, rollout_gradient
 from sarrus.simulation.step import StepSettings
 from sarrus.simulation.step_call import StepCall, StepResult
 from sarrus.simulation.step_kernels import StepKernels
@@ -57,8 +61,8 @@ class Simulation:
     method         of forward dynamics (`sarrus.methods()`); None: what fits the robot
     controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
     options        of the method: a dictionary
-    project_every  steps after which the state is projected onto the constraints; None: never; "auto": 10 where
-                   there are constraints and no Baumgarte feedback
+    project_every  steps after which the state is projected onto the constraints, or before, once they are open by
+                   1e-5 m or rad; None: never; "auto": 10 where there are constraints and no Baumgarte feedback
     stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
     joint_forces   damping, springs, friction, limits, effort limits: all, none, or a `JointForces`
     contacts       whether what can touch does: True, False, or a `ContactOptions`
@@ -256,6 +260,79 @@ class Simulation:
         count, time = first + 1, (first + 1) * self.dt
         return StepResult(**arrays, step=np.full(shape, count, self.dtype), steps=count, time=time, carried=carried)
 
+    def linearize(
+        self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
+    ) -> Linearization:
+        """A and B of one step from a state: how the state after it, (q, v) in the tangent space, varies with the state
+        before it and with the controls, where they are given, else with tau.
+
+        Arguments are those of `step`; a batch gives (B, 2 nv, 2 nv) and (B, 2 nv, nu). A projection that belongs to
+        this step is part of it. If rows of a loop are redundant only where it is closed, A takes of a change of the
+        state what keeps it closed, and nothing else.
+
+        >>> A, B = simulation.linearize(state, tau=tau)
+        """
+        q, v, single = initial_state(self.stepped_model, state.q, state.v)
+        first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
+        tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
+        external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
+        linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
+        now = {name: input_at(x, first) for name, x in inputs.items()}
+        (A, B), after = linearizer(q, v, np.full(len(q), first), now)
+        if self._project_every and (first + 1) % self._project_every == 0:
+            A, B = (linearizer.onto_constraints(*after, changes) for changes in (A, B))
+        return Linearization(A[0], B[0]) if single else Linearization(A, B)
+
+    def vjp(
+        self,
+        trajectory: Trajectory,
+        q_bar: Any = None,
+        v_bar: Any = None,
+        *,
+        tau: Any = None,
+        controls: Any = None,
+        external_forces: Any = None,
+    ) -> RolloutGradient:
+        """The gradient of a loss over a rollout with respect to its first state, and to controls (where given) or tau.
+
+        trajectory    what `run` or `rollout` of this simulation gave for these inputs, every step of it recorded
+        q_bar, v_bar  of the loss with respect to every state, (T + 1, nv) or (B, T + 1, nv), q's in the tangent space;
+                      None: zero
+
+        Backwards through the steps, whose A and B are made in chunks: memory does not grow with their number.
+        """
+        model, single = self.stepped_model, trajectory.batch is None
+        q, v = (x[None] if single else x for x in (trajectory.q, trajectory.v))
+        batch, steps = len(q), q.shape[1] - 1
+        if steps and not np.isclose(trajectory.time[-1] - trajectory.time[0], steps * self.dt):
+            raise StateError("vjp needs every state of a rollout: record_every=1, and this simulation's dt")
+        if trajectory.status is not None and np.any(trajectory.status >= Status.DIVERGED):
+            raise StateError("a rollout that diverged has no gradient: look at its status")
+        bars = [
+            np.zeros((batch, steps + 1, model.nv))
+            if x is None
+            else as_state_array(name, x, (steps + 1, model.nv)).reshape(batch, steps + 1, model.nv)
+            for name, x in (("q_bar", q_bar), ("v_bar", v_bar))
+        ]
+        linearizer, inputs = self._linearizer(tau, controls, external_forces, batch, steps)
+        found = rollout_gradient(linearizer, q, v, np.concatenate(bars, axis=2), inputs, self._project_every)
+        return RolloutGradient(*(x[0] for x in found)) if single else found
+
+    def step_kernels(
+        self, *, tau: Any = None, controls: Any = None, external_forces: Any = None
+    ) -> tuple[StepKernels, dict[str, Array]]:
+        """The compiled step that takes such inputs, and the values of all that it takes beside the state: what other
+        libraries step with.
+        """
+        stepper = self._stepper(tau, controls, external_forces, 1, 1, True, one_step=True)
+        if stepper.functions or self.integrator == "adaptive":
+            raise UnsupportedError(
+                "steps in native code have one size, and controllers that are compiled in (sarrus.pd, "
+                "sarrus.controller): no Python function, nor the adaptive integrator"
+            )
+        shapes = stepper.kernels.input_shapes
+        return stepper.kernels, {name: np.array(x[0, 0]).reshape(shapes[name]) for name, x in stepper.inputs.items()}
+
     @property
     def notes(self) -> list[str]:
         """What was decided, and what does not happen, that one should know."""
@@ -337,6 +414,40 @@ class Simulation:
     @cached_property
     def _step_calls(self) -> dict[tuple[bool, ...], StepCall]:
         """Steps that are ready, by which of tau, controls and external forces are not given."""
+        return {}
+
+    def _linearizer(
+        self, tau: Any, controls: Any, external_forces: Any, batch: int, steps: int
+    ) -> tuple[Linearizer, dict[str, Array]]:
+        """What differentiates steps with these inputs, and the inputs, (B, T, ...) each."""
+        if self._contact is not None:
+            raise UnsupportedError(
+                "a step with contacts has no derivative where they open or slip: contacts=False differentiates motion "
+                "without them, and feet that stay where they are can be constraints (`sarrus.contact`)"
+            )
+        if self.integrator == "adaptive":
+            raise UnsupportedError(f"adaptive steps change their size with the state. Valid: {', '.join(STAGES)}")
+        model = self.stepped_model
+        tau = np.zeros(model.nv) if tau is None and (controls is None or callable(controls)) else tau
+        actions = as_actions(model, self.controller, tau, controls, external_forces, batch, steps)
+        if actions.functions:
+            raise UnsupportedError(
+                "a Python function has no derivative: give sarrus.pd, sarrus.controller, or arrays of tau or controls"
+            )
+        inputs = dict(actions.inputs)
+        if "external_forces" in inputs:
+            inputs["external_forces"] = inputs["external_forces"].reshape(batch, -1, model.nb, 6)
+        u = "controls" if "controls" in inputs else "tau"
+        key = (*inputs, actions.controllers)
+        if key not in self._linearizers:
+            settings = replace(self._step_settings, controllers=actions.controllers)
+            at = {name: x[:, 0] for name, x in inputs.items()}
+            self._linearizers[key] = Linearizer(model, settings, at, u, self.dt)
+        return self._linearizers[key], inputs
+
+    @cached_property
+    def _linearizers(self) -> dict[tuple[Any, ...], Linearizer]:
+        """By what steps take, and by the controllers that are compiled in."""
         return {}
 
     def _initial_state(self, q0: Any, v0: Any) -> tuple[Array, Array, bool]:

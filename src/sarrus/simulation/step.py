@@ -14,7 +14,10 @@ import numpy as np
 
 from sarrus.algorithms.position.project import project
 from sarrus.calls.dynamics import EMBEDDED
+from sarrus.mechanics.bodies import joint_kinematics
+from sarrus.mechanics.constraints.rows import position_errors
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry import table as registry
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.controllers import AbstractController
@@ -23,11 +26,13 @@ from sarrus.simulation.joint_forces import JointForceParameters, joint_forces, w
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.precision import within
+from sarrus.spatial.replacement import replace_where
 from sarrus.status import Status
 
 _LARGEST = 1e16  # of the squared size of q and v
 _PROJECTED = 1e-12  # metres or radians: where a projection ends
 _CLOSED = 1e-8  # metres or radians: an error that a projection may leave
+_OPEN = 1e-5  # metres or radians: what is further open is projected at once, due or not
 
 
 @dataclass(frozen=True)
@@ -185,13 +190,22 @@ class ProjectedState(NamedTuple):
     worst_status: Array
 
 
-def project_state(model: Model, q: Array, v: Array, alive: Array, worst_status: Array) -> ProjectedState:
-    """The state projected onto the constraints; as it was where that fails."""
-    found = project.text(model, q, v, tolerance=within(_PROJECTED, 1e1))
-    good = choose(found.error.item(), within(_CLOSED, 1e2), alive.item(), 0.0)
-    still, (q, v) = keep_finite(good, (found.q, q), (found.v, v))
-    status = choose(0.5, still, 0.0, choose(0.5, alive.item(), Status.NOT_PROJECTED, Status.DIVERGED))
-    return ProjectedState(q, v, scalar(worse(worst_status.item(), status)))
+def project_state(model: Model, q: Array, v: Array, alive: Array, worst_status: Array, due: Array) -> ProjectedState:
+    """The state projected onto the constraints, where that is due (1) or they are open; as it was where that fails."""
+
+    def projected() -> tuple[Array, ...]:
+        found = project.text(model, q, v, tolerance=within(_PROJECTED, 1e1))
+        good = choose(found.error.item(), within(_CLOSED, 1e2), alive.item(), 0.0)
+        still, state = keep_finite(good, (found.q, q), (found.v, v))
+        status = choose(0.5, still, 0.0, choose(0.5, alive.item(), Status.NOT_PROJECTED, Status.DIVERGED))
+        return *state, vector(worse(worst_status.item(), status))
+
+    errors, _ = position_errors(model, joint_kinematics(tree_of(model), q), q, None, of_dynamics=False)
+    wanted: Scalar = due.item()
+    for error in errors:
+        wanted = choose(within(_OPEN, 1e2), abs(error), 1.0, wanted)
+    q, v, worst = replace_where(wanted, (q, v, vector(worst_status.item())), projected)
+    return ProjectedState(q, v, scalar(worst[0]))
 
 
-PROJECTION = kernel_algorithm(project_state, {"q": None, "v": None, "alive": (), "worst_status": ()}, ())
+PROJECTION = kernel_algorithm(project_state, {"q": None, "v": None, "alive": (), "worst_status": (), "due": ()}, ())

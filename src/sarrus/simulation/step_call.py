@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.simulation.step_kernels import StepKernels
 from sarrus.spatial.arrays import Array
 
@@ -45,7 +44,7 @@ class StepCall:
 
     def __init__(self, kernels: StepKernels, dt: float) -> None:
         self._kernel, self._dt = kernels.step, dt
-        self._projection, self._every = kernels.projection, kernels.project_every
+        self._kernels = kernels
         # What the kernel takes, of a state, zeros, and what is given beside it.
         known = {name: n for n, name in enumerate((*StepResult._fields, "zero", "dt", *_GIVEN))}
         places = {f"{name}0": known[name] for name in ("forces", "warm")}
@@ -68,8 +67,8 @@ class StepCall:
         if found is None:
             return None
         count = state.steps
-        if self._projection is not None and count % self._every == self._every - 1:
-            found = self._projected(self._projection, found, single)
+        if self._kernels.projection is not None:
+            found = self._projected(found, self._kernels.is_due(count), single)
         return tuple.__new__(StepResult, (*found, *self._missing, count + 1, (count + 1) * self._dt, {}))
 
     def _of_batch(self, batch: int) -> tuple[Array, Array]:
@@ -88,14 +87,12 @@ class StepCall:
         self._pool = [*self._pool, made][-_POOL:]
         return made
 
-    @staticmethod
-    def _projected(projection: Kernel, found: Any, single: bool) -> list[Any]:
+    def _projected(self, found: Any, due: float, single: bool) -> list[Any]:
         """The results with the state projected onto the constraints, and the worse of both statuses."""
-        places = [_OUTPUTS.index(name) for name in projection.output_names]
-        arrays = [found[_OUTPUTS.index(name)] for name in projection.input_names]
+        carry = {name: found[_OUTPUTS.index(name)] for name in ("q", "v", "alive", "worst_status")}
         out = list(found)
-        for place, x in zip(places, projection(*arrays), strict=True):
-            out[place] = x
+        for name, x in self._kernels.project(carry, due).items():
+            out[_OUTPUTS.index(name)] = x
         worst = out[_OUTPUTS.index("worst_status")]
         out[_OUTPUTS.index("status")] = int(worst) if single else worst.astype(np.int32)
         return out

@@ -44,6 +44,7 @@ class StepKernels:
             )
         algorithm = step_algorithm(explicit_model, explicit, takes, step if settings.contact is None else contact_step)
         self.step: Kernel = compile(explicit_model, algorithm, settings=explicit, dtype=dtype)
+        self.asked = explicit_model, algorithm, self.step, {"settings": explicit}  # what the step was compiled of
         self.stepped: Kernel = attempted or self.step
         self.projection: Kernel | None = compile(model, PROJECTION, dtype=dtype) if project_every else None
         self.project_every = project_every or 0
@@ -63,10 +64,15 @@ class StepKernels:
         kind = self.step.dtype
         return {x: np.array(np.broadcast_to(first.get(x, 0.0), shapes[x]), kind, order="C") for x in self._begun}
 
-    def project(self, carry: Carry) -> Carry:
+    def is_due(self, step: int) -> float:
+        """1 where a projection is due after this step, however little constraints are open; else 0."""
+        return float(step % self.project_every == self.project_every - 1)
+
+    def project(self, carry: Carry, due: float) -> Carry:
         """The arrays that the projection changes."""
         assert self.projection is not None
-        return self.projection(*(carry[name] for name in self.projection.input_names))._asdict()
+        given = carry | {"due": np.full(carry["alive"].shape, due, self.projection.dtype)}
+        return self.projection(*(given[name] for name in self.projection.input_names))._asdict()
 
 
 def implicit_step(model: Model, settings: StepSettings) -> tuple[Model, StepSettings]:

@@ -146,6 +146,22 @@ def record(rows: Rows, row: int, carry: Carry, result: Any) -> None:
         array[:, row] = carry[name] if name in ("q", "v") else getattr(result, CARRIED_ROWS.get(name, name))
 
 
+def projecting(kernels: StepKernels) -> list[Any]:
+    """What a program does at each step, after it, with kernels 0, which is stepped, and 1, the projection, if any."""
+    projection = kernels.projection
+    if projection is None:
+        return []
+    no, yes = (np.full((), x, projection.dtype) for x in (0.0, 1.0))
+    every, carried = kernels.project_every, [name for name in projection.input_names if name != "due"]
+    return [
+        Gather(1, "due", no, per_state=False),
+        Gather(1, "due", yes, per_state=False, every=every, phase=every - 1),
+        *(Copy((0, name), (1, name), from_input=True) for name in carried),
+        Run(1),
+        *(Copy((1, name), (0, name)) for name in projection.output_names),
+    ]
+
+
 class NativeStepper(AbstractStepper):
     """All in native code, in chunks of a fraction of a second."""
 
@@ -168,8 +184,7 @@ class NativeStepper(AbstractStepper):
             super().record_last(carry, span, rows)
 
     def _program(self, carry: Carry, span: StepRange, rows: Rows) -> Program:
-        kernels, projection = self.kernels, self.kernels.projection
-        before: list[Any] = []
+        kernels, before = self.kernels, list[Any]()
         each: list[Any] = []
         for name, x in self.inputs.items():
             (each if x.strides[1] else before).append(Gather(0, name, x, per_step=True))
@@ -180,11 +195,7 @@ class NativeStepper(AbstractStepper):
         each += [Copy((0, output), (0, name)) for output, name in kernels.carried.items()]
         if "status" in rows:  # the worst since the row before
             each.append(Gather(0, "worst_status", np.zeros((), span.dtype), per_state=False, every=span.every))
-        if projection is not None:
-            when: dict[str, Any] = {"every": kernels.project_every, "phase": kernels.project_every - 1}
-            each += [Copy((0, name), (1, name), from_input=True, **when) for name in projection.input_names]
-            each.append(Run(1, **when))
-            each += [Copy((1, name), (0, name), **when) for name in projection.output_names]
+        each += projecting(kernels)
         return self.program(carry, before, each)
 
 
@@ -210,8 +221,8 @@ class PythonStepper(AbstractStepper):
             carry.update({name: getattr(result, output) for output, name in kernels.carried.items()})
             if is_recorded:
                 carry["worst_status"] = ok
-            if kernels.projection is not None and t % kernels.project_every == kernels.project_every - 1:
-                carry.update(kernels.project(carry))
+            if kernels.projection is not None:
+                carry.update(kernels.project(carry, kernels.is_due(t)))
             yield t + 1
 
 
@@ -245,7 +256,7 @@ class AdaptiveStepper(AbstractStepper):
                 program.run(span.batch, _ATTEMPTS, 0, span.threads)
                 unfinished = np.any((carry["time"] < interval["length"]) & (carry["alive"] > 0.5))
             if self.kernels.projection is not None:
-                for name, x in self.kernels.project(carry).items():
+                for name, x in self.kernels.project(carry, 1.0).items():
                     carry[name][...] = x
             done += count
             yield done

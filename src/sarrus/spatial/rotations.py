@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.spatial.arrays import Array, each, matrix, vector
+from sarrus.spatial.arrays import Array, each, is_numeric, matrix, vector
+from sarrus.spatial.choice import choose
 
 _TINY = 1e-30  # added to squares: no division by zero, and no digit changes, in single precision neither
 
@@ -110,7 +111,7 @@ def exp_quaternion(rotation_vector: Array) -> Array:
 def screw_displacement(linear: Array, rotation_vector: Array) -> Array:
     """Where a body's origin gets in unit time, in its axes at the start, with constant velocities in its own axes.
 
-    `left_jacobian(rotation_vector) @ linear`. What cancels for small angles is then multiplied by their square.
+    What cancels for small angles is then multiplied by their square.
     """
     w = rotation_vector
     squared = np.sum(w * w, axis=-1, keepdims=True) + _TINY
@@ -122,29 +123,19 @@ def screw_displacement(linear: Array, rotation_vector: Array) -> Array:
     return linear + a * across + b * np.cross(w, across)
 
 
-# --- batches of floats --------------------------------------------------------------------------------
+def displacement_screw(displacement: Array, rotation_vector: Array) -> Array:
+    """The inverse of `screw_displacement`, for angles of at most pi: the constant linear velocity that leads there."""
+    w = rotation_vector
+    squared = np.sum(w * w, axis=-1, keepdims=True) + _TINY
+    half = 0.5 * each(np.sqrt, squared)
+    across = np.cross(w, displacement)
+    b = (1.0 - half * each(np.cos, half) / each(np.sin, half)) / squared
+    return displacement - 0.5 * across + b * np.cross(w, across)
 
 
 def log_quaternion(quaternion: Array) -> Array:
     """The rotation vector, of length at most pi, of a unit quaternion."""
-    quaternion = np.where(quaternion[..., 3:] < 0.0, -quaternion, quaternion)
     u, w = quaternion[..., :3], quaternion[..., 3:]
-    s = np.linalg.norm(u, axis=-1, keepdims=True)
-    tiny = s < 1e-12
-    ratio = np.where(tiny, 2.0, 2.0 * np.arctan2(s, w) / np.where(tiny, 1.0, s))
-    return ratio * u
-
-
-def left_jacobian(rotation_vector: Array) -> Array:
-    """(..., 3, 3): the integral of exp(s phi) over s in [0, 1], which turns a screw into a displacement."""
-    phi = rotation_vector
-    t2 = np.sum(phi * phi, axis=-1)
-    small = t2 < 1e-4
-    t2s = np.where(small, 1.0, t2)
-    t = np.sqrt(t2s)
-    a = np.where(small, 0.5 - t2 / 24 + t2**2 / 720, (1.0 - np.cos(t)) / t2s)
-    b = np.where(small, 1 / 6 - t2 / 120 + t2**2 / 5040, (t - np.sin(t)) / (t2s * t))
-    K = np.zeros((*phi.shape[:-1], 3, 3))
-    K[..., 0, 1], K[..., 0, 2], K[..., 1, 2] = -phi[..., 2], phi[..., 1], -phi[..., 0]
-    K = K - np.swapaxes(K, -1, -2)
-    return np.eye(3) + a[..., None, None] * K + b[..., None, None] * (K @ K)
+    sign = np.where(w < 0.0, -1.0, 1.0) if is_numeric(w) else each(lambda x: choose(x, 0.0, -1.0, 1.0), w)
+    sine = each(np.sqrt, np.sum(u * u, axis=-1, keepdims=True) + _TINY)
+    return (2.0 * sign * np.arctan2(sine, sign * w) / sine) * u

@@ -22,6 +22,7 @@ from sarrus.spatial.linear_algebra import Ldl, ldl_growth, ldl_semidefinite
     cost="O(n + m_b^3 n), m_b: rows that the most loaded link supports",
     references=("brandl1987", "bae1987", "lcaba2025"),
     supports=Feature.ON_ALL,
+    derivatives="forward_dynamics_derivatives",
 )
 def bbo(
     model: Model,

@@ -16,6 +16,7 @@ from sarrus.spatial.arrays import Array
     cost="O(n + m)",
     references=("sathya2025constrained", "lcaba2025"),
     supports=Feature.ON_LINKS | Feature.ANY_RANK,
+    derivatives="forward_dynamics_derivatives",
 )
 def constrained_aba(
     model: Model,

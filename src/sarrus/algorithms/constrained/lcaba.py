@@ -33,6 +33,7 @@ from sarrus.spatial.stages import stage
     cost="O(n + m + m_c^2 n), m_c: neighbours of a link",
     references=("lcaba2025",),
     supports=Feature.ON_ALL | Feature.ANY_RANK,
+    derivatives="forward_dynamics_derivatives",
 )
 def lcaba(
     model: Model,

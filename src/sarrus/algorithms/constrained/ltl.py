@@ -31,6 +31,7 @@ from sarrus.spatial.stages import stage
     cost="O(n d^2 + m^2 d + m d^2 + m^3)",
     references=("featherstone2010", "featherstone2005"),
     supports=Feature.ON_LINKS,
+    derivatives="forward_dynamics_derivatives",
 )
 def ltl(
     model: Model,

@@ -37,6 +37,7 @@ from sarrus.spatial.stages import stage
     cost="O(n + m_b^3 n), then O(n + m_b^2 n) per iteration; m_b: rows that the most loaded link supports",
     references=("lcaba2025", "brandl1987", "bae1987"),
     supports=Feature.ON_ALL | Feature.ANY_RANK,
+    derivatives="forward_dynamics_derivatives",
 )
 def prox_bbo(
     model: Model,

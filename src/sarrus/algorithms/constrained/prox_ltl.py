@@ -30,6 +30,7 @@ from sarrus.spatial.stages import stage
     cost="O(n d^2 + m^2 d + m d^2 + m^3), then O(m^2) per iteration",
     references=("carpentier2021", "lcaba2025", "featherstone2010"),
     supports=Feature.ON_ALL | Feature.ANY_RANK,
+    derivatives="forward_dynamics_derivatives",
 )
 def prox_ltl(
     model: Model,

@@ -28,6 +28,7 @@ from sarrus.spatial.linear_algebra import ldl, ldl_solve
     cost="O(n + m^2 d + m^3), then O(m^2) per iteration",
     references=("sathya2025constrained", "sathya2024pv"),
     supports=Feature.ON_LINKS | Feature.ANY_RANK,
+    derivatives="forward_dynamics_derivatives",
 )
 def prox_pv(
     model: Model,

@@ -30,6 +30,7 @@ from sarrus.spatial.stages import stage
     cost="O(n + m^2 d + m^3)",
     references=("sathya2024pv", "popov1978", "vereshchagin1989"),
     supports=Feature.ON_LINKS,
+    derivatives="forward_dynamics_derivatives",
 )
 def pv(
     model: Model,

@@ -35,6 +35,7 @@ class Resolved(NamedTuple):
     references=("sathya2024pv",),
     supports=Feature.ON_LINKS,
     structural=True,
+    derivatives="forward_dynamics_derivatives",
 )
 def pv_early(
     model: Model,

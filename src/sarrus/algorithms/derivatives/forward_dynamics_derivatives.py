@@ -11,7 +11,8 @@ from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.tree.crba import composite_bodies
 from sarrus.mechanics.derivatives.constraint_variation import constraint_variation
 from sarrus.mechanics.mechanism import mechanism, node_accelerations, rows_of
-from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward, solve_transposed
+from sarrus.mechanics.solvers.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
+from sarrus.mechanics.solvers.kkt_columns import Kkt
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.mechanics.solvers.mobility import typical_mobilities
 from sarrus.mechanics.solvers.result import if_determined, joined, proved
@@ -20,7 +21,7 @@ from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm, find
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
-from sarrus.spatial.linear_algebra import Ldl, ldl_backward, ldl_forward, ldl_growth, ldl_semidefinite, ldl_solve
+from sarrus.spatial.linear_algebra import Ldl, ldl_growth, ldl_semidefinite, ldl_solve
 from sarrus.spatial.norms import if_finite, size
 from sarrus.spatial.precision import within
 from sarrus.spatial.stacked import by_column
@@ -104,37 +105,24 @@ def forward_dynamics_derivatives(
     R = np.concatenate([inverse.dtau_dq - varied.forces_q, inverse.dtau_dv], axis=1)
     K = np.concatenate([varied.rows_q, varied.rows_v], axis=1)
     with stage("derivatives"):
-        Z = np.stack([solve_transposed(factor, column) for column in R.T], axis=1)  # L^-T R
-        half = ldl_forward(Lambda, Y @ (Z.T * factor.d_inv).T - K)
-        df = ldl_backward(Lambda, Lambda.divide(half))
-        dqdd = np.stack([solve_forward(factor, column * factor.d_inv) for column in (Y.T @ df - Z).T], axis=1)
-        by_tau, f_by_tau = _by_torques(factor, Y, Lambda)
+        kkt = Kkt(factor, Y, Lambda)
+        dqdd, df, half = kkt.solve(R, K)
+    with stage("inverse"):
+        by_tau, f_by_tau = kkt.inverse()
     ours = [r for r, c in zip(rows, whole.active_constraints, strict=True) if c in model.active_constraints]
     declared = [by_column(r.declared_force, np.column_stack([f, df, f_by_tau])[r.span], len(r.k)) for r in ours]
     forces = np.concatenate(declared) if declared else np.zeros((0, 1 + 3 * model.nv))
-    rank = sum((choose(0.0, d, 1.0, 0.0) for d in Lambda.d_inv), 0.0)
+    rank = sum((choose(0.0, pivot, 1.0, 0.0) for pivot in Lambda.d_inv), 0.0)
     by_q, by_v = np.split(dqdd, 2, axis=1)
     f_by_q, f_by_v, f_by_tau = np.split(forces[:, 1:], 3, axis=1)
     last = (np.asarray(x, dtype=object) for x in (rank, _unique(Lambda, half), status))
     return ForwardDynamicsDerivativesResult(qdd, forces[:, 0], by_q, by_v, by_tau, f_by_q, f_by_v, f_by_tau, *last)
 
 
-def _by_torques(factor: Ltdl, Y: Array, Lambda: Ldl) -> tuple[Array, Array]:
-    """Derivatives of accelerations, a symmetric matrix of which half is computed, and of forces."""
-    n = len(factor.d_inv)
-    out, df = np.zeros((n, n), dtype=Y.dtype), np.zeros((len(Y), n), dtype=Y.dtype)
-    for j, unit in enumerate(np.eye(n)):
-        z = solve_transposed(factor, unit.astype(Y.dtype), [*factor.ancestors[j], j]) * factor.d_inv
-        df[:, j] = -ldl_solve(Lambda, Y @ z)
-        x = z[: j + 1] + factor.d_inv[: j + 1] * (Y.T[: j + 1] @ df[:, j])
-        out[j, : j + 1] = out[: j + 1, j] = solve_forward(factor, x)
-    return out, df
-
-
 def _unique(Lambda: Ldl, half: Array) -> Scalar:
     """Whether rows that depend on others ask for nothing else. Motions that open an overconstrained loop do."""
     off, scale = 0.0, 1.0
-    for d, row in zip(Lambda.d_inv, half, strict=True):
+    for pivot, row in zip(Lambda.d_inv, half, strict=True):
         here = size(row)
-        off, scale = off + choose(0.0, d, 0.0, here), scale + here
+        off, scale = off + choose(0.0, pivot, 0.0, here), scale + here
     return choose(off, within(_CONSISTENT, 1e3) * scale, 1.0, 0.0)

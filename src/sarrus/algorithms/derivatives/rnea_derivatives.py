@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.algorithms.tree.rnea import armature_of
 from sarrus.mechanics.bodies import joint_kinematics, outward_motion, resultant_forces
-from sarrus.mechanics.derivatives.variation import Coriolis, slips, twist_on_force, variations
+from sarrus.mechanics.derivatives.variation import Coriolis, Variations, slips, twist_on_force, variations
 from sarrus.model.model import Model
+from sarrus.model.pattern import mass_matrix_pattern
 from sarrus.model.tree import tree_of
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.repetition import repeat
 from sarrus.spatial.rotations import cross
 from sarrus.spatial.stacked import by_column
 from sarrus.spatial.stages import stage
+from sarrus.spatial.transforms import Transform
+
+_FEW = 6  # rows
 
 
 class RneaDerivativesResult(NamedTuple):
-    """Rows: joint forces; columns: along `integrate(q, e_j)`, v and a."""
+    """Rows: joint forces; columns: along `integrate(q, e_j)`, v and a. Packed, matrices are vectors."""
 
     tau: Array  # (nv,)
     dtau_dq: Array  # (nv, nv)
@@ -29,7 +35,7 @@ class RneaDerivativesResult(NamedTuple):
 
 @algorithm(cost="O(n d)", references=("carpentier2018", "singh2022", "featherstone2008"))
 def rnea_derivatives(
-    model: Model, q: Array, v: Array, a: Array, external_forces: Array | None = None
+    model: Model, q: Array, v: Array, a: Array, external_forces: Array | None = None, packed: bool = False
 ) -> RneaDerivativesResult:
     """Joint forces tau = M a + c - J^T f_ext and their derivatives with respect to q, v and a.
 
@@ -37,7 +43,8 @@ def rnea_derivatives(
     variation z, y of the motion (`mechanics/derivatives/variation.py`) takes H z + B y, and one of the position turns
     F, too. U = H S and b = B^T S are carried inward beside these: U^T z + b^T y answers the variation of an ancestor.
 
-    external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin]; they ride along.
+    external_forces  (nb, 6), on each body in its own frame, [force; moment about the body's origin]; they ride along
+    packed           matrices as vectors of what is not zero, in the order of `mass_matrix_pattern(model)`
     """
     tree = tree_of(model)
     nodes, joints = tree.nodes, joint_kinematics(tree, q, v)
@@ -48,32 +55,58 @@ def rnea_derivatives(
     varied, delta = variations(tree, joints, motions, q, v, a), slips(tree, joints, motions)
     dtype = np.result_type(q, v, a, *F)
     tau, dq, dv, M = np.zeros(tree.nv, dtype), *(np.zeros((tree.nv, tree.nv), dtype) for _ in range(3))
+    beyond: list[list[int]] = [[] for _ in nodes]  # velocities of joints beyond each node,
+    carried: list[list[Array]] = [[] for _ in nodes]  # and their rows [U, b, dF_q, dF_v], as its frame sees them
     with stage("inward"):
         for i in reversed(range(len(nodes))):
-            vi, S, by, C = nodes[i].v, joints[i].S, varied[i], B[i].matrix()
+            (parent, vi), (X, S, _, _), by, C = (nodes[i].parent, nodes[i].v), joints[i], varied[i], B[i].matrix()
             U, b = by_column(H[i].momentum, S), C.T @ S
-            Fq = by_column(H[i].momentum, by.q.z) + C @ by.q.y
-            Fv = by_column(H[i].momentum, by.v.z) + C @ by.v.y
+            dF_q = by_column(H[i].momentum, by.q.z) + C @ by.q.y
+            dF_v = by_column(H[i].momentum, by.v.z) + C @ by.v.y
             tau[vi] = S.T @ F[i]
-            dq[vi, vi], dv[vi, vi], M[vi, vi] = S.T @ Fq, S.T @ Fv, S.T @ U
+            dq[vi, vi], dv[vi, vi], M[vi, vi] = S.T @ dF_q, S.T @ dF_v, S.T @ U
             for k, dS in enumerate(by.dS):
                 dq[vi, vi][:, k] = dq[vi, vi][:, k] + dS.T @ F[i]
-            Fq = Fq + np.stack([twist_on_force(s, F[i]) for s in S.T], axis=1)
-            j = i
-            while nodes[j].parent >= 0:
-                X = joints[j].X
-                U, Fq, Fv = (by_column(X.apply_T, x) for x in (U, Fq, Fv))
-                b = by_column(X.rotate, b) + by_column(lambda u, d=delta[j]: cross(d, u), U[:3])
-                j = nodes[j].parent
-                vj, Sj, by = nodes[j].v, joints[j].S, varied[j]
-                dq[vj, vi], dv[vj, vi], M[vj, vi] = Sj.T @ Fq, Sj.T @ Fv, Sj.T @ U
-                dq[vi, vj], dv[vi, vj] = U.T @ by.q.z + b.T @ by.q.y, U.T @ by.v.z + b.T @ by.v.y
-                M[vi, vj] = M[vj, vi].T
-            if (parent := nodes[i].parent) >= 0:
-                X = joints[i].X
-                moved = H[i].transformed(X)
-                F[parent] = F[parent] + X.apply_T(F[i])
-                B[parent] = B[parent] + B[i].transformed(X, delta[i], moved)
-                H[parent] = H[parent] + moved
+            if parent < 0:
+                continue
+            dF_q = dF_q + np.stack([twist_on_force(s, F[i]) for s in S.T], axis=1)
+            vj, crossing = nodes[parent].v, _crossing(X, delta[i], joints[parent].S, varied[parent])
+            those = [*range(vi.start, vi.stop), *beyond[i]]
+            mine = np.stack([crossing(x) for x in np.concatenate([U, b, dF_q, dF_v]).T])
+            rows = np.concatenate([mine, *(_of_all(crossing, part) for part in carried[i])])
+            n = vj.stop - vj.start
+            found = np.split(rows, n * np.arange(1, 6), axis=1)
+            dq[vj, those], dv[vj, those], M[vj, those] = (x.T for x in found[:3])
+            dq[those, vj], dv[those, vj], M[those, vj] = found[3], found[4], found[2]
+            beyond[parent] += those
+            carried[parent].append(found[5])
+            moved = H[i].transformed(X)
+            F[parent] = F[parent] + X.apply_T(F[i])
+            B[parent] = B[parent] + B[i].transformed(X, delta[i], moved)
+            H[parent] = H[parent] + moved
     armature = armature_of(tree)
-    return RneaDerivativesResult(tau + armature * a, dq, dv, M + np.diag(armature))
+    found = dq, dv, M + np.diag(armature)
+    if packed:
+        where = mass_matrix_pattern(model)
+        found = (x[where.rows, where.columns] for x in found)
+    return RneaDerivativesResult(tau + armature * a, *found)
+
+
+def _of_all(text: Callable[[Array], Array], rows: Array) -> Array:
+    """text(row) of all rows; of few written out, where what is zero in one of them costs nothing."""
+    return repeat(text, rows) if len(rows) > _FEW else np.stack([text(row) for row in rows])
+
+
+def _crossing(X: Transform, slip: Array, S: Array, by: Variations) -> Callable[[Array], Array]:
+    """What is carried inward across a joint to a node with S that varies so: how both answer each other, and the rest.
+
+    slip: Delta, twice the velocity of the joint's node relative to its parent
+    """
+
+    def crossed(x: Array) -> Array:
+        U, dF_q, dF_v = X.apply_T(x[:6]), X.apply_T(x[9:15]), X.apply_T(x[15:])
+        b = X.rotate(x[6:9]) + cross(slip, U[:3])
+        answers = U @ by.q.z + b @ by.q.y, U @ by.v.z + b @ by.v.y
+        return np.concatenate([S.T @ dF_q, S.T @ dF_v, S.T @ U, *answers, U, b, dF_q, dF_v])
+
+    return crossed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +66,18 @@ def project(
     held        1 for velocities that stay as they are and joints that do not move, else 0; default: all zero
     tolerance   the largest error to accept, in metres or radians
     """
+    return nearest_on(lambda q: _linearized(model, q, held), model, q, v, tolerance, max_iterations)
+
+
+def nearest_on(
+    rows_at: Callable[[Array], Linearized],
+    model: Model,
+    q: Array,
+    v: Array | None,
+    tolerance: float,
+    max_iterations: int,
+) -> ProjectResult:
+    """`project` onto whatever `rows_at` a configuration says."""
 
     def once(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
         """Look where the step leads. If near enough: stay, and prepare the next. Else go back to prepare a shorter one.
@@ -75,7 +87,7 @@ def project(
         """
         before, step, (last, error, damping, slow) = state
         here = moved(model, before, step)
-        rows = _linearized(model, here, held)
+        rows = rows_at(here)
         squared = rows.error @ rows.error
         size = np.sqrt(vector(squared))[0]
         following = rows.step(-rows.error, damping * size)
@@ -99,7 +111,7 @@ def project(
     status = choose(error, tolerance, Status.OK, failed)
     speed, opening = np.zeros(model.nv), 0.0
     if v is not None:
-        rows = _linearized(model, found, held)
+        rows = rows_at(found)
         speed = without_opening(rows, v)
         opening = _largest(rows.J @ speed)
     return ProjectResult(found, speed, *(np.asarray(x, dtype=object) for x in (error, count - 1.0, status, opening)))

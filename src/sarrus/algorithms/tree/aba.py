@@ -20,6 +20,8 @@ from sarrus.spatial.stages import stage
     cost="O(n)",
     references=("featherstone2008",),
     ignores=Feature.ROWS,
+    derivatives="aba_derivatives",
+    inverse="rnea",
 )
 def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | None = None) -> Array:
     """Joint accelerations qdd with M qdd + c = tau + J^T f_ext.

@@ -25,8 +25,7 @@ def frame_jacobian(model: Model, q: Array, frame: str, reference: str = "local")
     reference "local": at the frame's origin, in the frame's axes; "local_world_aligned": at the frame's origin, in
     the world's axes; "world": the spatial velocity at the world's origin, in the world's axes (Pinocchio's three).
     """
-    if reference not in REFERENCES:
-        raise unknown_name("reference", reference, REFERENCES)
+    check_reference(reference)
     found = model.frame(frame)
     joints = joint_kinematics(tree_of(model), q)
     J, R, p = local_jacobian(model, joints, found)
@@ -37,6 +36,11 @@ def frame_jacobian(model: Model, q: Array, frame: str, reference: str = "local")
         if reference == "world":
             linear = np.stack([column + cross(p, angular[:, k]) for k, column in enumerate(linear.T)], axis=1)
     return np.concatenate([linear, angular])
+
+
+def check_reference(reference: str) -> None:
+    if reference not in REFERENCES:
+        raise unknown_name("reference", reference, REFERENCES)
 
 
 def local_jacobian(model: Model, joints: list[Kinematics], frame: Frame) -> tuple[Array, Array, Array]:

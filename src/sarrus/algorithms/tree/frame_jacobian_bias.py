@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.algorithms.tree.frame_jacobian import REFERENCES, local_jacobian
-from sarrus.errors import unknown_name
+from sarrus.algorithms.tree.frame_jacobian import check_reference, local_jacobian
 from sarrus.mechanics.bodies import joint_kinematics, outward_motion, spatial_velocities
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
@@ -22,8 +21,7 @@ def frame_jacobian_bias(model: Model, q: Array, v: Array, frame: str, reference:
     local and world: the spatial acceleration at qdd = 0; local_world_aligned: the acceleration of the frame's origin
     as a point (the derivative of its velocity in the world's axes), and the angular acceleration.
     """
-    if reference not in REFERENCES:
-        raise unknown_name("reference", reference, REFERENCES)
+    check_reference(reference)
     found = model.frame(frame)
     if found.body == WORLD:
         return np.zeros(6)

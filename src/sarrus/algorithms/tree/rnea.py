@@ -21,6 +21,7 @@ from sarrus.spatial.stages import stage
     outputs="tau",
     cost="O(n)",
     references=("luh1980", "featherstone2008"),
+    derivatives="rnea_derivatives",
 )
 def rnea(model: Model, q: Array, v: Array, a: Array, external_forces: Array | None = None) -> Array:
     """Joint forces tau = M a + c - J^T f_ext.

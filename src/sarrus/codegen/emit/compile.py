@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
 from sarrus.codegen.emit.backend import LLVM, X86
 from sarrus.codegen.emit.backend import backend as default_backend
@@ -33,7 +34,7 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
     clock = [time.perf_counter()]
     lanes = list(dict.fromkeys([Lane(lane.bits, 1, lane.fma), lane]))
     made_by = backend or default_backend()
-    if not all(can_encode(x.bits, x.count) for x in lanes):
+    if not all(_can_encode(x) for x in lanes):
         made_by = LLVM
     fused = chain(fuse(tape)) if lane.fma else tape
     planned = plan(fused, schedule(fused), CHUNK_SIZES[made_by])
@@ -59,6 +60,11 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
         code, transfers = _with_transfers(code, tape)
     places = chunks[0], chunks[-1]
     return Artifact(code, is_flat, *places, words.steps, words.slots, transfers, planned.constants, stats)
+
+
+def _can_encode(lane: Lane) -> bool:
+    """Whether our encoder has such registers, and this machine, too."""
+    return can_encode(lane.bits, lane.count) and (lane.bits * lane.count < 512 or host.has_wide_registers())
 
 
 def _encode(

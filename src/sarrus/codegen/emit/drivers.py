@@ -1,6 +1,8 @@
-"""All drivers of kernels of one scalar type as one module of IR, for lanes and for one lane."""
+"""All drivers of kernels of one kind of lane as one module of IR."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from sarrus.codegen.emit.batch import emit_batch
 from sarrus.codegen.emit.lane import Lane
@@ -10,19 +12,12 @@ from sarrus.codegen.emit.single import emit_single
 _INTRINSICS = {"sqrt": 1, "fabs": 1, "minimum": 2, "maximum": 2, "copysign": 2, "fma": 3}
 
 
-def drivers(lane: Lane) -> str:
-    """The module, whose functions are `entries.ENTRIES`."""
-    single = Lane(lane.bits, 1, lane.fma)
-    return "\n".join(
-        [
-            declarations(lane.bits),
-            emit_run(single, "run_single"),
-            emit_batch(single, "run_single", "batch_single"),
-            emit_single(single, "run_single", "batch_single_check"),
-            emit_run(lane, "run"),
-            emit_batch(lane, "run", "batch"),
-        ]
-    )
+def drivers(lane: Lane, functions: Sequence[str]) -> str:
+    """The module, whose functions are `entries.ENTRIES` and, for one lane, `entries.SINGLE`."""
+    parts = [declarations(lane.bits), emit_run(lane, "run", functions), emit_batch(lane, "run", "batch")]
+    if lane.count == 1:
+        parts.append(emit_single(lane, "run", "batch_check"))
+    return "\n".join(parts)
 
 
 def declarations(bits: int) -> str:

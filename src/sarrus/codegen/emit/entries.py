@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-SINGLE = ("single_into", "single_new", "single_checked")  # builtins of Python (`single.py`)
-ENTRIES = ["batch", "batch_single", "run", "run_single", *SINGLE]
+ENTRIES = ("batch", "run")
+SINGLE = ("single_into", "single_new", "single_checked")  # of one lane, too: builtins of Python (`single.py`)

@@ -45,14 +45,14 @@ def has_fma() -> bool:
     return "fma" in features() or platform.machine() in ("arm64", "aarch64")
 
 
+def has_wide_registers() -> bool:
+    """Of 512 bits, and logic on numbers in them."""
+    return {"avx512f", "avx512dq"} <= features()
+
+
 def default_lanes(dtype_bits: int) -> int:
-    """As many states side by side as fit a vector register."""
-    if "avx512f" in features():
-        register = 512
-    elif "avx2" in features():
-        register = 256
-    else:
-        register = 128
+    """As many states side by side as fit a vector register that our own encoder knows, or LLVM elsewhere."""
+    register = 512 if has_wide_registers() else 256 if "avx2" in features() else 128
     return register // dtype_bits
 
 

@@ -16,7 +16,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # The tape is already optimised and scheduled: LLVM's own passes find nothing in it, and its higher levels of code
 # generation make the same code in twice the time.
 CODEGEN_LEVEL = 1
-_OPTIMIZED = 2
 
 # LLVM has locks of its own. A process that forks while another thread is in LLVM has a child in which they stay locked:
 # so whoever forks waits until nobody is.
@@ -37,14 +36,14 @@ def _alone(function: Function) -> Function:
 
 
 @functools.cache
-def _target_machine(level: int = CODEGEN_LEVEL) -> llvm.TargetMachine:
+def _target_machine() -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=level,
+        opt=CODEGEN_LEVEL,
         reloc="pic",
         codemodel="small",
     )
@@ -58,15 +57,22 @@ def host_features() -> dict[str, bool]:
 
 @_alone
 def compile_object(ir: str, optimize: bool = False) -> bytes:
-    """Object code of a module for this machine. optimize: by LLVM's passes, for what is compiled once per machine."""
-    machine = _target_machine(_OPTIMIZED if optimize else CODEGEN_LEVEL)
+    """Object code of a module for this machine. optimize: what is written as plainly as loops and variables in memory.
+
+    Of LLVM's passes, four: all of them would take four times as long, and the loops that they unroll are short ones,
+    so that kernels were slower (Go1's `aba` by 6 %).
+    """
+    machine = _target_machine()
     context = llvm.create_context()
     module = llvm.parse_assembly(ir, context)
     if optimize:
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
-        tuning = llvm.create_pipeline_tuning_options(speed_level=_OPTIMIZED)
-        passes = llvm.create_pass_builder(machine, tuning)
-        passes.getModulePassManager().run(module, passes)
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_new_gvn_pass()
+        passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return machine.emit_object(module)
 
 

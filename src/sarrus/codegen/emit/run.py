@@ -6,6 +6,8 @@ are the kernel's own code, are called directly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.moves import emit_moves
 from sarrus.codegen.emit.picks import emit_picks
@@ -14,13 +16,13 @@ from sarrus.codegen.emit.words import HEADER_BYTES, NONE, REPEAT_BEGIN, TABLES, 
 from sarrus.codegen.emit.writer import Writer
 
 
-def emit_run(lane: Lane, name: str) -> str:
+def emit_run(lane: Lane, name: str, functions: Sequence[str]) -> str:
     """`name(workspace, constants)`: every step, one after the other; those of a loop until all lanes are done, those of
-    a guard if any lane needs them.
+    a guard if any lane needs them. `functions` are those of `TABLES` that steps may have.
     """
     handlers = {Kind.BEGIN: f"{name}_begin", Kind.AGAIN: f"{name}_again", Kind.ENTER: f"{name}_enter"}
     handlers |= {Kind.PICK: f"{name}_pick", Kind.FETCH: f"{name}_fetch", Kind.KEEP: f"{name}_keep"}
-    handlers |= {kind: f"{name}_{function}" for function, kind in TABLES.items()}
+    handlers |= {TABLES[function]: f"{name}_{function}" for function in functions}
     parts = [
         _emit_begin(lane, handlers[Kind.BEGIN]),
         _emit_again(lane, handlers[Kind.AGAIN]),
@@ -28,7 +30,7 @@ def emit_run(lane: Lane, name: str) -> str:
         emit_picks(lane, handlers[Kind.PICK]),
         emit_moves(lane, handlers[Kind.FETCH], inwards=True),
         emit_moves(lane, handlers[Kind.KEEP], inwards=False),
-        *(emit_table(function, lane, handlers[kind]) for function, kind in TABLES.items()),
+        *(emit_table(function, lane, handlers[TABLES[function]]) for function in functions),
     ]
     w = Writer(f"void @{name}(ptr %w, ptr %k)")
     header = w.offset("%k", -HEADER_BYTES)

@@ -35,7 +35,7 @@ from sarrus.codegen.tape.tape import Port, Tape
 # Addresses in the header, in this order: three functions of the C library, the lists of words, and the kernel's own
 # code that moves whole blocks of states (`x86/transfer.py`; zero: it has none).
 Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER", start=0)
-HEADER_BYTES = 192  # before the constants, which begin at a cache line; it ends with the encoder's patterns
+HEADER_BYTES = 256  # before the constants, which begin at a cache line; it ends with the encoder's patterns
 Kind = IntEnum(
     "Kind", "END CHUNK REPEAT BEGIN AGAIN ENTER PICK FETCH KEEP SINCOS ATAN2 EXP LOG TANH", start=0
 )  # of a step

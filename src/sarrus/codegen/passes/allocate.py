@@ -50,8 +50,7 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
     moved = np.array([a for a, _ in moves if tape.op[a] != Op.CONST], dtype=int)
     counts = ARITY[tape.op[sequence]]
     operands = np.concatenate([tape.arg[sequence][counts[:, None] > np.arange(3)], moved])
-    last = len(sequence) + np.arange(len(moved))
-    first_use, following = _uses(operands, np.concatenate([np.repeat(np.arange(len(sequence)), counts), last]))
+    first_use, following = _uses(operands)
     uses = list(zip(operands.tolist(), following, strict=True))
     ends = np.cumsum(counts).tolist()
 
@@ -134,15 +133,15 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
     return actions, spill_top - first_spill_slot
 
 
-def _uses(values: np.ndarray, positions: np.ndarray) -> tuple[dict[int, int], list[int]]:
-    """Values are used at these positions, which ascend. Per value: the first one; per use: that of the next use of its
-    value, or NEVER.
+def _uses(values: np.ndarray) -> tuple[dict[int, int], list[int]]:
+    """Values in the order in which they are used. Per value: the number of its first use; per use: the number of the
+    next one of its value, or NEVER.
     """
     by_value = np.argsort(values, kind="stable")
-    values, positions = values[by_value], positions[by_value]
+    values = values[by_value]
     begins, ends = np.ones(len(values), bool), np.ones(len(values), bool)
     begins[1:] = ends[:-1] = values[1:] != values[:-1]
     following = np.empty(len(values), dtype=int)
-    following[by_value] = np.where(ends, NEVER, np.roll(positions, -1))
-    first = dict(zip(values[begins].tolist(), positions[begins].tolist(), strict=True))
+    following[by_value] = np.where(ends, NEVER, np.roll(by_value, -1))
+    first = dict(zip(values[begins].tolist(), by_value[begins].tolist(), strict=True))
     return first, following.tolist()

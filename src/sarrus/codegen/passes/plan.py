@@ -51,8 +51,9 @@ def plan(tape: Tape, orders: list[list[int]], chunk_size: int) -> Plan:
             steps += _repeated(tape, loop, straight)
         steps += [] if last is None else [Leave()]
     direct = IDLE | APART
-    results = np.unique(np.concatenate([np.zeros(0, np.int32), *tape.results]))
-    copies = results[np.isin(tape.op[results], list(direct))].tolist()
+    is_result = np.zeros(len(tape), dtype=bool)
+    is_result[np.concatenate([np.zeros(0, np.int32), *tape.results])] = True
+    copies = np.flatnonzero(is_result & np.isin(tape.op, list(direct))).tolist()
     if copies:
         steps.append(Chunk([], copies))
     return with_slots(tape, steps, layout)

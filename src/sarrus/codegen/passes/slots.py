@@ -81,7 +81,7 @@ def _does_something(tape: Tape, step: Chunk, slots: _Slots) -> bool:
     """Whether not all that it would copy is there already."""
     if step.instructions or step.moves:
         return True
-    is_constant = (tape.op[step.copies] == Op.CONST).tolist()
+    is_constant = (tape.op[list(step.copies)] == Op.CONST).tolist()
     pairs = zip(step.copies, is_constant, strict=True)
     return any(is_constant or slots.stores[k] != [slots.slot[k]] for k, is_constant in pairs)
 

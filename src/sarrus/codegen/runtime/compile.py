@@ -17,6 +17,7 @@ from sarrus.codegen.runtime import stored
 from sarrus.codegen.runtime.cache_names import described, model_key
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.native import build_native, lane_of
+from sarrus.codegen.tape.derivative import Derivative, derivative_algorithm, derivative_tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
@@ -31,12 +32,15 @@ _PATIENCE = 1.0  # seconds
 def compile(  # the name users expect; the builtin is not used here
     model: Model,
     method: str | AnyAlgorithm = "aba",
+    /,
     *,
     dtype: Any = np.float64,
     lanes: str | int = "auto",
     external_forces: bool = False,
     inputs: Sequence[str] | None = None,
     parameters: Sequence[Any] | None = None,
+    derivative: str | None = None,
+    wrt: str | Sequence[str] | None = None,
     cache: bool = True,
     progress: Progress | None = None,
     **options: Any,
@@ -49,11 +53,20 @@ def compile(  # the name users expect; the builtin is not used here
     method           an algorithm or the name of one; of one made on the fly, options must have telling `repr`s
     inputs           which arrays it takes, by name; default: those that the method needs
     parameters       for a model with CasADi symbols: the order in which the kernel's last input holds their values
+    derivative       what the kernel computes beside the values of the method: see below
+    wrt              with respect to which inputs, by name ("parameters": the values of CasADi symbols); default: all
     progress         called with what is done next, in words; default: a terminal is told after a second
     options          fixed arguments of the method, e.g. `frame="left_foot"`
 
     >>> kernel = sarrus.compile(model, "aba")
     >>> qdd = kernel(q, v, tau)          # (n,) or (B, n)
+
+    Derivatives of q are in the tangent space, along `integrate(q, e_j)`: (nv,), also where q is an output. Results are
+    NamedTuples: the values, and then, for aba with wrt=("q", "v"),
+
+    derivative="jacobian"    kernel(q, v, tau) -> qdd, dqdd_dq, dqdd_dv               per output and input
+    derivative="jvp"         kernel(q, v, tau, dq, dv) -> qdd, dqdd                   along a direction
+    derivative="vjp"         kernel(q, v, tau, qdd_bar) -> qdd, q_bar, v_bar          of the sum of qdd_bar qdd
     """
     if not isinstance(model, Model):
         raise UnsupportedError(f"compile: the first argument is a sarrus Model, got {type(model).__name__}")
@@ -64,19 +77,28 @@ def compile(  # the name users expect; the builtin is not used here
     if external_forces and "external_forces" not in names:
         names = (*names, "external_forces")
     lane = lane_of(kind.name, lanes)
-    key = None if not cache or parameters else _key(model, algorithm, names, options, lane)
+    asked = None
+    if derivative is not None or wrt is not None:
+        asked = Derivative.of(algorithm, derivative, wrt, names, not model.is_numeric)
+    told_apart = options if asked is None else options | {"derivative": asked}
+    key = None if not cache or parameters else _key(model, algorithm, names, told_apart, lane)
     native = None if key is None else stored.load(key, lane)
     if native is None:
         with precision(kind), without_collection(), told(f"{algorithm.name} of {model.name!r}", progress) as tell:
             start = time.perf_counter()
             tell("tracing")
-            tape = trace(model, algorithm, inputs=names, parameters=parameters, **options)
+            if asked is None:
+                tape = trace(model, algorithm, inputs=names, parameters=parameters, **options)
+            else:
+                tape = derivative_tape(model, algorithm, asked, names, parameters, **options)
             traced = time.perf_counter() - start
             tell(f"machine code of {len(tape):,} instructions")
             native = build_native(tape, kind.name, lane.count, cache=cache and key is None)
         native.stats["trace_seconds"] = traced
         if key is not None:
             stored.save(key, native)
+    if asked is not None:
+        algorithm = derivative_algorithm(algorithm, asked, names, native.tape)
     return Kernel(algorithm, model.name, native, key)
 
 

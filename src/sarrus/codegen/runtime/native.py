@@ -8,7 +8,8 @@ import os
 import struct
 import time
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +20,13 @@ from sarrus.codegen.emit.entries import ENTRIES, SINGLE
 from sarrus.codegen.emit.image import ExecutableMemory
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE, address_of, address_of_bytes, aligned, in_place
-from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, UNCHECKED, ports_of
+from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, TABLES, UNCHECKED, ports_of
 from sarrus.codegen.runtime import cache as disk
 from sarrus.codegen.runtime import cache_names
 from sarrus.codegen.runtime.call_arrays import copies_of_overwritten
 from sarrus.codegen.runtime.crew import MOST_THREADS, share
 from sarrus.codegen.runtime.module import load_module
+from sarrus.codegen.tape.graph import APART, Op
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.patterns import patterns
 from sarrus.errors import StateError, UnsupportedError
@@ -33,6 +35,7 @@ from sarrus.model.state import UNIT_TOLERANCE
 
 # Of the sum of squares. Closer to the bound than rounding, Python decides.
 _UNIT = 1.9 * UNIT_TOLERANCE
+_RARE = [int(op) for op in APART - {Op.SIN, Op.COS, Op.PICK}]  # kernels with these have drivers of their own
 LANES = (1, 2, 4, 8, 16)  # squares of so many rows and columns are transposed in registers
 
 
@@ -67,6 +70,19 @@ def build_native(
     return NativeKernel(tape, lane, artifact, from_cache, start)
 
 
+_BATCH = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
+)
+
+
+class _OnLanes(NamedTuple):
+    """A kernel on one kind of lane: what its drivers read, the one for batches, and where all of them are."""
+
+    data: KernelData
+    batch: Any
+    address: dict[str, int]
+
+
 class NativeKernel:
     """Native code in memory. Safe to use from several threads and after a fork."""
 
@@ -77,38 +93,55 @@ class NativeKernel:
         self.from_cache = from_cache
         self.code_bytes = len(artifact.code)
         self.stats = artifact.stats
-        memory, single_chunks, chunks = _load(artifact, lane)
-        transfers = [memory.address + x if x >= 0 else 0 for x in artifact.transfers] if artifact.is_flat else [0, 0]
-        address = _drivers(lane)
-        self._single_data = KernelData(tape, artifact, Lane(lane.bits, 1, lane.fma), single_chunks, [0, 0], memory)
-        self._data = self._single_data
-        if lane.count > 1:
-            self._data = KernelData(tape, artifact, lane, chunks, transfers, memory)
-        prototype = ctypes.CFUNCTYPE(
-            None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p
-        )
-        self._batch = prototype(address["batch"]), self._data.constants
-        self._single = prototype(address["batch_single"]), self._single_data.constants
-        self._batch_address = address["batch"]
-        # What a program (`program.py`) calls: the kernel on lanes, and on one lane, that are loaded already.
-        self.runs = (address["run"], self._data.constants), (address["run_single"], self._single_data.constants)
-        self.workspace_bytes = self._data.workspace, self._single_data.workspace
+        self._code = _load(artifact, lane)
+        self._one = self._on(Lane(lane.bits, 1, lane.fma))
+        self.scratch_bytes = max(_scratch_bytes(tape, artifact, x) for x in (lane, Lane(lane.bits, 1)))
         self._ports = (*tape.inputs, *tape.outputs)
         self._row_bytes = [port.size * self.dtype.itemsize for port in self._ports]
         self._pack_sources, self._pack_targets = (
             struct.Struct(f"={len(ports)}Q").pack for ports in (tape.inputs, tape.outputs)
         )
         self._free_scratch: list[tuple[np.ndarray, int]] = []  # list.pop and list.append are atomic
-        self.call_single, self.call_new, self.call_checked = self._builtins(address)
+        self.call_single, self.call_new, self.call_checked = self._builtins()
         self.compile_seconds = time.perf_counter() - start
 
     def __reduce__(self) -> tuple:
         return build_native, (self.tape, str(self.dtype), self.lanes)
 
-    def _builtins(self, address: dict[str, int]) -> tuple[Any, ...]:
+    def _on(self, lane: Lane) -> _OnLanes:
+        memory, single_chunks, chunks = self._code
+        on_lanes = lane.count > 1 and self.artifact.is_flat
+        transfers = [memory.address + x if on_lanes and x >= 0 else 0 for x in self.artifact.transfers]
+        data = KernelData(
+            self.tape, self.artifact, lane, chunks if lane.count > 1 else single_chunks, transfers, memory
+        )
+        more = bool(np.isin(self.tape.op, _RARE).any())
+        address = _drivers(lane, tuple(TABLES) if more else ("sincos",))
+        return _OnLanes(data, _BATCH(address["batch"]), address)
+
+    @cached_property
+    def _many(self) -> _OnLanes:
+        """The kernel on all lanes: its drivers are compiled, once per machine, when the first batch asks for them."""
+        return self._on(self.lane) if self.lanes > 1 else self._one
+
+    def run_on(self, is_single: bool) -> tuple[int, int]:
+        """What a program (`program.py`) calls, on lanes that are loaded already: the function and its constants."""
+        mine = self._one if is_single else self._many
+        return mine.address["run"], mine.data.constants
+
+    def driver(self, is_single: bool) -> tuple[int, int]:
+        """What other native code calls (`hooks/native_call.py`) with rows of states: the function and its constants."""
+        mine = self._one if is_single else self._many
+        return mine.address["batch"], mine.data.constants
+
+    def workspace_bytes(self, is_single: bool) -> int:
+        return _workspace_bytes(self.artifact, Lane(self.lane.bits, 1) if is_single else self.lane)
+
+    def _builtins(self) -> tuple[Any, ...]:
         if not layout_is_known() or any(len(port.shape) > MOST_DIMENSIONS for port in self._ports):
             return (lambda *arrays: False), (lambda *arrays: None), (lambda *arrays: None)
-        data, scratch = self._single_data, aligned(self._single_data.scratch)
+        data, address = self._one.data, self._one.address
+        scratch = aligned(_scratch_bytes(self.tape, self.artifact, Lane(self.lane.bits, 1)))
         places = address_of(scratch), data.constants, data.ports
         return tuple(make_builtin(name, address[name], self.dtype, *places, (data, scratch)) for name in SINGLE)
 
@@ -155,18 +188,18 @@ class NativeKernel:
         sources, targets = self._pack_sources(*places[:count]), self._pack_targets(*places[count:])
         threads = max(1, min(threads, -(-batch // self.lanes), MOST_THREADS))
         scratches = [self._scratch() for _ in range(threads)]
-        data = self._single_data if batch == 1 and threads == 1 else self._data
-        invalid = [memory[data.workspace : data.workspace + 8].view(np.int64) for memory, _ in scratches]
+        mine = self._one if batch == 1 and threads == 1 else self._many
+        workspace, constants = mine.data.workspace, mine.data.constants
+        invalid = [memory[workspace : workspace + 8].view(np.int64) for memory, _ in scratches]
         for count_of in invalid:
             count_of[0] = 0 if validate else UNCHECKED
         try:
             if threads == 1:
-                function, constants = self._single if batch == 1 else self._batch
-                function(sources, targets, 0, batch, scratches[0][1], constants)
+                mine.batch(sources, targets, 0, batch, scratches[0][1], constants)
             else:
                 tables = address_of_bytes(sources), address_of_bytes(targets)
-                own = [(*tables, scratch, self._batch[1]) for _, scratch in scratches]
-                share(self._batch_address, own, batch, self.lanes)
+                own = [(*tables, scratch, constants) for _, scratch in scratches]
+                share(mine.address["batch"], own, batch, self.lanes)
             return not validate or not any(count_of[0] for count_of in invalid)
         finally:
             self._free_scratch += scratches
@@ -176,8 +209,18 @@ class NativeKernel:
         try:
             return self._free_scratch.pop()
         except IndexError:
-            memory = aligned(max(self._data.scratch, self._single_data.scratch))
+            memory = aligned(self.scratch_bytes)
             return memory, address_of(memory)
+
+
+def _workspace_bytes(artifact: Artifact, lane: Lane) -> int:
+    return -(-artifact.slots * lane.bytes // CACHE_LINE) * CACHE_LINE
+
+
+def _scratch_bytes(tape: Tape, artifact: Artifact, lane: Lane) -> int:
+    """What a driver writes to: the workspace, how many states were not valid, rows that are only padding."""
+    longest = max((port.size for port in tape.outputs), default=0)
+    return _workspace_bytes(artifact, lane) + 2 * CACHE_LINE + longest * lane.scalar_bytes
 
 
 class KernelData:
@@ -189,10 +232,7 @@ class KernelData:
     def __init__(
         self, tape: Tape, artifact: Artifact, lane: Lane, chunks: Sequence[int], transfers: Sequence[int], keeps: Any
     ) -> None:
-        self.workspace = -(-artifact.slots * lane.bytes // CACHE_LINE) * CACHE_LINE
-        longest = max((port.size for port in tape.outputs), default=0)
-        # A driver's scratch: the workspace, how many states were not valid, where rows go that are only padding.
-        self.scratch = self.workspace + 2 * CACHE_LINE + longest * lane.scalar_bytes
+        self.workspace = _workspace_bytes(artifact, lane)
         steps = np.array(artifact.steps, dtype=np.int64)
         ports = np.array(ports_of(tape, self.workspace, _UNIT), dtype=np.int64)
         addresses = np.array(chunks, dtype=np.uint64)
@@ -222,15 +262,16 @@ def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
 
 
 @functools.cache
-def _drivers(lane: Lane) -> dict[str, int]:
-    """Addresses of the drivers for this kind of lane: compiled once per machine."""
+def _drivers(lane: Lane, functions: tuple[str, ...]) -> dict[str, int]:
+    """Addresses of the drivers for this kind of lane, and kernels with these functions: compiled once per machine."""
+    entries = [*ENTRIES, *(SINGLE if lane.count == 1 else ())]
 
     def text() -> str:
         from sarrus.codegen.emit.drivers import drivers  # not needed where they are on disk
 
-        return drivers(lane)
+        return drivers(lane, functions)
 
-    return load_module("drivers", f"{lane.bits} {lane.count} {lane.fma}", text, ENTRIES)
+    return load_module("drivers", f"{lane.bits} {lane.count} {lane.fma} {functions}", text, entries)
 
 
 @functools.cache

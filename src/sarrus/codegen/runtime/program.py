@@ -161,7 +161,7 @@ class Program:
         bases, total = [], 0
         for kernel in self.kernels:
             bases.append(total)
-            total += kernel.workspace_bytes[variant]
+            total += kernel.workspace_bytes(is_single=variant == 1)
         sections = [
             [self._words(x, lane, variant, bases) for x in part] for part in (self.before, self.each, self.after)
         ]
@@ -173,7 +173,7 @@ class Program:
     def _words(self, x: Instruction, lane: Lane, variant: int, bases: list[int]) -> list[int]:
         words = dict.fromkeys(Word, 0) | {Word.EVERY: x.every, Word.PHASE: x.phase}
         if isinstance(x, Run):
-            address, constants = self.kernels[x.kernel].runs[variant]
+            address, constants = self.kernels[x.kernel].run_on(is_single=variant == 1)
             words |= {Word.KIND: Kind.RUN, Word.ADDRESS: address, Word.OTHER: constants, Word.SLOT: bases[x.kernel]}
         elif isinstance(x, Copy):
             (count, source), (other, target) = self._places[(*x.source, x.from_input)], self._places[(*x.target, True)]

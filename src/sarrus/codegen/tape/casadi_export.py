@@ -6,12 +6,12 @@ from typing import Any
 
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.tape import Port, Tape
+from sarrus.errors import optional_package
 
 
 def casadi_function(tape: Tape, name: str) -> Any:
     """A `casadi.Function` with the tape's names. Arrays of three dimensions are stacked into a tall matrix."""
-    import casadi as ca
-
+    ca = optional_package("casadi", "CasADi functions need casadi", "'sarrus[casadi]'")
     symbols = [ca.SX.sym(port.name, *_shape(port)) for port in tape.inputs]
     flat = [ca.vec(symbol.T) for symbol in symbols]  # row-major, as the tape counts
     values = interpret.run(tape, [[x[k] for k in range(x.numel())] for x in flat], symbolic=True)

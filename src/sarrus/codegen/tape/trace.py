@@ -19,6 +19,7 @@ from sarrus.spatial.precision import epsilon
 def trace(
     model: Model,
     method: str | AnyAlgorithm,
+    /,
     inputs: tuple[str, ...] | None = None,
     parameters: Sequence[Any] | None = None,
     **options: Any,
@@ -68,7 +69,7 @@ def _trace(
     return tape_of(graph, ports, outputs, list(algorithm.whole_numbers))
 
 
-def op_count(model: Model, method: str | AnyAlgorithm, **options: Any) -> OpCount:
+def op_count(model: Model, method: str | AnyAlgorithm, /, **options: Any) -> OpCount:
     """Exact operation counts of `method` on this robot, after common-subexpression elimination.
 
     >>> sarrus.op_count(model, "aba").total

@@ -16,7 +16,18 @@ from sarrus.codegen.passes.allocate import Action
 from sarrus.codegen.passes.steps import IN_VECTOR
 from sarrus.codegen.passes.windows import most_used
 from sarrus.codegen.tape.tape import Tape
-from sarrus.codegen.x86.forms import IMMEDIATE, MAP, OPCODE, PREFIX, SOURCE, WIDE, encodings
+from sarrus.codegen.x86.forms import (
+    IMMEDIATE,
+    MAP,
+    MASKS,
+    OPCODE,
+    PREFIX,
+    SOURCE,
+    WIDE,
+    Form,
+    encodings,
+    wide_encodings,
+)
 from sarrus.codegen.x86.loops import RESERVED, Turns
 from sarrus.codegen.x86.patterns import PATTERN_BYTES
 from sarrus.codegen.x86.registers import REGISTER, Assignment
@@ -26,13 +37,16 @@ _WORKSPACE, _CONSTANTS = 7, 6  # rdi, rsi
 # instruction shorter; r12 would make it longer. Some belong to the caller and are saved, for four bytes at most.
 _BASES = (0, 1, 2, 3, 5, 8, 9, 10, 11, 13, 14, 15)
 _CALLERS = (3, 5, 13, 14, 15)
-_REACH = 256  # what a displacement of one byte reaches: from 128 below the base to 127 above
+_REACH = (
+    256  # what a displacement of one byte reaches, in bytes (AVX-512: registers): from 128 below the base to 127 above
+)
+_MASK = 1  # the register of masks that comparisons of AVX-512 write
 _VZEROUPPER, _RET = b"\xc5\xf8\x77", b"\xc3"
 
 
 def can_encode(bits: int, count: int) -> bool:
     """Whether a value of so many lanes fits one register."""
-    return bits in (32, 64) and (count == 1 or bits * count in (128, 256))
+    return bits in (32, 64) and (count == 1 or bits * count in (128, 256, 512))
 
 
 def chunk_code(tape: Tape, actions: Sequence[Action], bits: int, count: int) -> bytes:
@@ -50,53 +64,82 @@ def encoded(assignment: Assignment, bits: int, count: int) -> list[bytes]:
     offset = np.zeros(len(words), dtype=np.int32)
     places = np.flatnonzero(in_memory)
     slot_bytes = bits * count // 8
+    is_wide = bits * count == 512
+    unit = slot_bytes if is_wide else 1  # of short displacements
     frames, turns = [], []
     for chunk, (first, last) in enumerate(pairwise(np.searchsorted(places, assignment.ends).tolist())):
         here, repeat = places[first:last], assignment.repeats.get(chunk)
         if repeat is None:
-            base[here], offset[here], frame = _addresses(slot[here], slot_bytes, _BASES)
+            base[here], offset[here], frame = _addresses(slot[here], slot_bytes, unit, _BASES)
             turns.append(None)
         else:
             free = [register for register in _BASES if register not in RESERVED]
-            of_loop = Turns(repeat, here, slot[here], slot_bytes, free)
+            of_loop = Turns(repeat, here, slot[here], slot_bytes, unit, free)
             base[of_loop.places], offset[of_loop.places] = of_loop.base, of_loop.offset
             rest = here[(slot[here] < IN_VECTOR) | (slot[here] >= REGISTER)]
-            base[rest], offset[rest], frame = _addresses(slot[rest], slot_bytes, of_loop.left)
+            base[rest], offset[rest], frame = _addresses(slot[rest], slot_bytes, unit, of_loop.left)
             saved = [register for register in of_loop.used if register in _CALLERS]
             frame = _saved(saved, frame)
             turns.append(of_loop)
         frames.append(frame)
 
-    of_form = encodings(bits, count == 1)[form]
-    table = of_form >> MAP & 3
+    of_form = (wide_encodings(bits) if is_wide else encodings(bits, count == 1))[form]
     v[of_form >> SOURCE & 1 == 0] = 0
-    is_long = (table != 1) | (base > 7)  # the prefix has three bytes, else two
-    low = (15 - v) << 3 | (bits * count == 256) << 2 | of_form >> PREFIX & 3
-    r_is_low = (r < 8).astype(np.int32) << 7
+    if is_wide:
+        r[form == Form.COMPARE] = _MASK
+        prefix, in_use = _wide_prefix(of_form, r, v, base)
+    else:
+        prefix, in_use = _prefix(of_form, r, v, base, bits * count == 256)
     has_offset = (offset != 0) | in_memory & (base & 7 == 5)  # (rbp and r13 without one mean something else)
-    is_far = (offset < -_REACH // 2) | (offset >= _REACH // 2)
-    column, kept = np.empty((len(words), 10), np.uint8), np.ones((len(words), 10), bool)
-    column[:, 0] = np.where(is_long, 0xC4, 0xC5)
-    column[:, 1] = np.where(is_long, r_is_low | 0x40 | (base < 8).astype(np.int32) << 5 | table, r_is_low | low)
-    column[:, 2] = (of_form >> WIDE & 1) << 7 | low
-    column[:, 3] = of_form >> OPCODE
+    short = offset // unit
+    is_far = (short < -_REACH // 2) | (short >= _REACH // 2)
+    column, kept = np.empty((len(words), 11), np.uint8), np.ones((len(words), 11), bool)
+    column[:, :4], kept[:, :4] = prefix, in_use
+    column[:, 4] = of_form >> OPCODE
     mode = np.where(in_memory, has_offset.astype(np.int32) + is_far, 3)
-    column[:, 4] = mode << 6 | (r & 7) << 3 | base & 7
-    column[:, 5:9] = offset.astype("<i4").view(np.uint8).reshape(-1, 4)
-    column[:, 9] = words >> 20
-    kept[:, 2] = is_long
-    kept[:, 5] = has_offset
-    kept[:, 6:9] = is_far[:, None]
-    kept[:, 9] = of_form >> IMMEDIATE & 1
+    column[:, 5] = mode << 6 | (r & 7) << 3 | base & 7
+    column[:, 6:10] = np.where(is_far, offset, short).astype("<i4").view(np.uint8).reshape(-1, 4)
+    column[:, 10] = words >> 20
+    kept[:, 6] = has_offset
+    kept[:, 7:10] = is_far[:, None]
+    kept[:, 10] = of_form >> IMMEDIATE & 1
     body = column[kept].tobytes()
     begins = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
     # Others may go on with instructions that are slow while upper halves of registers are in use.
-    clean = _VZEROUPPER if bits * count == 256 else b""
+    clean = _VZEROUPPER if bits * count >= 256 else b""
     pieces = [
         body[begins[a] : begins[b]] if loop is None else loop.around(body, begins, a, b)
         for (a, b), loop in zip(pairwise(assignment.ends), turns, strict=True)
     ]
     return [before + piece + clean + after + _RET for (before, after), piece in zip(frames, pieces, strict=True)]
+
+
+def _prefix(
+    of_form: np.ndarray, r: np.ndarray, v: np.ndarray, base: np.ndarray, is_long_register: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The prefix of AVX, of two bytes or three, in four columns; and which of them are used."""
+    table = of_form >> MAP & 3
+    is_long = (table != 1) | (base > 7)
+    low = (15 - v) << 3 | is_long_register << 2 | of_form >> PREFIX & 3
+    r_is_low = (r < 8).astype(np.int32) << 7
+    column, kept = np.zeros((len(r), 4), np.uint8), np.zeros((len(r), 4), bool)
+    column[:, 0] = np.where(is_long, 0xC4, 0xC5)
+    column[:, 1] = np.where(is_long, r_is_low | 0x40 | (base < 8).astype(np.int32) << 5 | table, r_is_low | low)
+    column[:, 2] = (of_form >> WIDE & 1) << 7 | low
+    kept[:, :2], kept[:, 2] = True, is_long
+    return column, kept
+
+
+def _wide_prefix(of_form: np.ndarray, r: np.ndarray, v: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The prefix of AVX-512, of four bytes: 512 bits, the lower sixteen registers, a mask where one is obeyed."""
+    column = np.empty((len(r), 4), np.uint8)
+    column[:, 0] = 0x62
+    column[:, 1] = (r < 8).astype(np.int32) << 7 | 0x50 | (base < 8).astype(np.int32) << 5 | of_form >> MAP & 3
+    column[:, 2] = (of_form >> WIDE & 1) << 7 | (15 - v) << 3 | 4 | of_form >> PREFIX & 3
+    obeys = of_form >> MASKS & 1
+    zeroes = obeys & (of_form >> SOURCE & 1 == 0)  # KEEP; BLEND takes its first source instead
+    column[:, 3] = zeroes << 7 | 0x48 | obeys * _MASK
+    return column, True
 
 
 def _saved(registers: Sequence[int], frame: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
@@ -108,7 +151,7 @@ def _saved(registers: Sequence[int], frame: tuple[bytes, bytes]) -> tuple[bytes,
 
 
 def _addresses(
-    slot: np.ndarray, slot_bytes: int, bases: Sequence[int]
+    slot: np.ndarray, slot_bytes: int, unit: int, bases: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray, tuple[bytes, bytes]]:
     """Of each access: the base register and the bytes from there; and the instructions that set the bases and, after
     all, restore them.
@@ -118,14 +161,15 @@ def _addresses(
     offset = np.where(slot >= 0, slot, -1 - slot) * slot_bytes
     offset[is_pattern] = (REGISTER - slot[is_pattern]) * PATTERN_BYTES
     base = np.where((slot >= 0) & is_free, _WORKSPACE, _CONSTANTS)
-    span = _REACH // slot_bytes
+    reach = _REACH * unit
+    span = reach // slot_bytes
     before = after = b""
     for register, start in zip(bases, most_used(slot[is_free], span, len(bases)), strict=False):
         if start >= 0:
             origin, source, inside = start, _WORKSPACE, (slot >= start) & (slot < start + span)
         else:
             origin, source, inside = -1 - start, _CONSTANTS, (slot <= start) & (slot > start - span)
-        middle = origin * slot_bytes + _REACH // 2
+        middle = origin * slot_bytes + reach // 2
         inside &= is_free
         base[inside] = register
         offset[inside] -= middle

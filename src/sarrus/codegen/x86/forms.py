@@ -1,4 +1,4 @@
-"""The machine instructions that straight-line code needs: AVX, AVX2 and FMA, and how each is written for a type.
+"""The machine instructions that straight-line code needs (AVX, AVX2, FMA, AVX-512), and how each is written for a type.
 
 Every one of them has the same shape: a destination register, perhaps a first source register, and a second source that
 is a register or memory (`STORE` has them the other way round). What differs between types is one prefix, or one bit.
@@ -29,8 +29,8 @@ class Form(IntEnum):
     AND = 10
     OR = 11
     XOR = 12
-    COMPARE = 13  # all bits where v, m are as the immediate says, else none
-    BLEND = 14  # m where the sign of a fourth register (in the immediate) is set, else v
+    COMPARE = 13  # all bits where v, m are as the immediate says, else none (AVX-512: in a register of masks)
+    BLEND = 14  # m where a COMPARE, in a fourth register (in the immediate), was true, else v
     # Multiply-adds overwrite an operand: the digits say which are multiplied (first two) and which is added.
     FMADD132 = 15  # r * m + v
     FMADD213 = 16  # v * r + m
@@ -41,6 +41,7 @@ class Form(IntEnum):
     FNMADD132 = 21
     FNMADD213 = 22
     FNMADD231 = 23
+    KEEP = 24  # m where the last COMPARE, in v, was true, else 0
 
 
 LESS_THAN, NOT_EQUAL = 1, 4  # immediates of COMPARE: false for what is not a number; true for it
@@ -50,7 +51,7 @@ PLAIN = {Op.ADD: Form.ADD, Op.SUB: Form.SUB, Op.MUL: Form.MUL, Op.DIV: Form.DIV}
 FUSED = {Op.FMA: Form.FMADD132, Op.FMS: Form.FMSUB132, Op.FNMA: Form.FNMADD132}  # 213 and 231 follow
 
 # Fields of a word of `encodings`.
-MAP, PREFIX, WIDE, IMMEDIATE, SOURCE, OPCODE = 0, 2, 4, 5, 6, 8
+MAP, PREFIX, WIDE, IMMEDIATE, SOURCE, MASKS, OPCODE = 0, 2, 4, 5, 6, 7, 8
 
 
 def encodings(bits: int, is_scalar: bool) -> np.ndarray:
@@ -70,11 +71,23 @@ def encodings(bits: int, is_scalar: bool) -> np.ndarray:
         Form.ADD: 0x58, Form.SUB: 0x5C, Form.MUL: 0x59, Form.DIV: 0x5E, Form.MIN: 0x5D, Form.MAX: 0x5F,
     }.items():  # fmt: skip
         put(form, opcode, of_type)
-    for form, opcode in {Form.AND: 0x54, Form.OR: 0x56, Form.XOR: 0x57}.items():
+    for form, opcode in {Form.AND: 0x54, Form.OR: 0x56, Form.XOR: 0x57, Form.KEEP: 0x54}.items():
         put(form, opcode, packed)
     put(Form.COMPARE, 0xC2, of_type, rest=1 << SOURCE | 1 << IMMEDIATE)
     put(Form.BLEND, 0x4B if bits == 64 else 0x4A, 1, table=3, rest=1 << SOURCE | 1 << IMMEDIATE)
     for first, opcode in {Form.FMADD132: 0x98, Form.FMSUB132: 0x9A, Form.FNMADD132: 0x9C}.items():
         for number in range(3):
             put(first + number, opcode + 0x10 * number + is_scalar, 1, table=2, wide=bits == 64)
+    return words
+
+
+def wide_encodings(bits: int) -> np.ndarray:
+    """`encodings` of AVX-512, for registers of 512 bits: W says which type, and masks have registers of their own.
+
+    MASKS is set where an instruction obeys one: BLEND, and KEEP, which is a load then.
+    """
+    words = encodings(bits, is_scalar=False) & ~(1 << WIDE) | (bits == 64) << WIDE
+    blend = 0x65 << OPCODE | 2 << MAP | 1 << PREFIX | 1 << SOURCE
+    words[Form.BLEND] = blend | (bits == 64) << WIDE | 1 << MASKS
+    words[Form.KEEP] = words[Form.LOAD] | 1 << MASKS
     return words

@@ -17,18 +17,20 @@ from sarrus.codegen.passes.steps import DISTANCES, FOURTHS, IN_VECTOR, Repeat
 _WORKSPACE, _CONSTANTS, _TABLE, _END = 7, 6, 2, 1  # rdi, rsi, rdx, rcx
 RESERVED = (_TABLE, _END)
 _WORD = 8  # bytes
-_NEAR = 128  # what a displacement of one byte reaches, to either side
+_NEAR = 128  # units that a displacement of one byte reaches, to either side
+_MOST_SCALE = 3  # of an index, as a power of two
 
 
 class Turns:
     """Addresses of the values in vectors, and the code around one application."""
 
     def __init__(
-        self, repeat: Repeat, places: np.ndarray, slot: np.ndarray, slot_bytes: int, registers: Sequence[int]
+        self, repeat: Repeat, places: np.ndarray, slot: np.ndarray, slot_bytes: int, unit: int, registers: Sequence[int]
     ) -> None:
         """
         places     of all instructions, those that use memory
         slot       what they use
+        unit       bytes in which short displacements are counted
         registers  that may be bases
         """
         self._repeat, self._slot_bytes = repeat, slot_bytes
@@ -37,8 +39,8 @@ class Turns:
         number, distance = np.divmod(slot[mine] - IN_VECTOR, DISTANCES)
         # The base is in the middle of what is near, if that helps.
         self._shift = [0] * len(repeat.vectors)
-        for n in np.unique(number[distance * slot_bytes >= _NEAR]).tolist():
-            self._shift[n] = _NEAR
+        for n in set(number[distance * slot_bytes >= _NEAR * unit].tolist()):
+            self._shift[n] = _NEAR * unit
         self.offset = distance * slot_bytes - np.array(self._shift, dtype=np.int64)[number]
         self.base = np.zeros(len(number), dtype=np.int32)
         self._loads: list[tuple[int, bytes]] = []  # before which instruction, and what is done there
@@ -67,10 +69,13 @@ class Turns:
             following[number].pop()
 
     def _load(self, number: int, register: int) -> bytes:
-        """register = where vector `number` is in this application: mov, lea."""
+        """register = where vector `number` is in this application: mov, perhaps add to itself, lea."""
         high = register > 7
         code = struct.pack("<BBBi", 0x48 | high << 2, 0x8B, 0x80 | (register & 7) << 3 | _TABLE, number * _WORD)
         scale = (self._slot_bytes // FOURTHS).bit_length() - 1
+        if scale > _MOST_SCALE:
+            code += bytes([0x48 | high << 2 | high, 0x01, 0xC0 | (register & 7) << 3 | register & 7])
+            scale -= 1
         base = _CONSTANTS if self._repeat.vectors[number].is_constant else _WORKSPACE
         sib = scale << 6 | (register & 7) << 3 | base
         rest = (0x8D, 0x84 | (register & 7) << 3, sib, self._shift[number])

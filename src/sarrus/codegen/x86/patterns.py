@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-PATTERN_BYTES = 32
+PATTERN_BYTES = 64
 
 
 def patterns(bits: int) -> bytes:

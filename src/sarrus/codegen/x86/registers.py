@@ -234,7 +234,7 @@ def _copysign(write: Any, r: int, t: int, a: int, b: int, _: int) -> None:
 
 def _less(write: Any, r: int, t: int, a: int, b: int, _: int) -> None:
     write(Form.COMPARE, t, a, b, immediate=LESS_THAN)
-    write(Form.AND, r, t, slot=ONE)
+    write(Form.KEEP, r, t, slot=ONE)
 
 
 def _select(write: Any, r: int, t: int, a: int, b: int, c: int) -> None:

@@ -1,7 +1,7 @@
 """Where two shapes touch: a fixed number of candidates for each pair of types, each with its gap.
 
 Text for floats and symbols: no branch on a number, nothing that is not finite for finite poses. What is not in the
-table is not supported: a cylinder against anything but planes and balls has no closed form.
+table is not supported: an ellipsoid against anything but planes and balls, and a mesh against anything but the ground.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from sarrus.mechanics.contact.against_plane import (
 )
 from sarrus.mechanics.contact.box_box import box_box
 from sarrus.mechanics.contact.boxes import capsule_box, sphere_box
+from sarrus.mechanics.contact.cylinder_box import cylinder_box
+from sarrus.mechanics.contact.cylinders import capsule_cylinder, cylinder_cylinder
 from sarrus.mechanics.contact.ellipsoids import sphere_ellipsoid
 from sarrus.mechanics.contact.height_fields import box_field, capsule_field, mesh_field, sphere_field
 from sarrus.mechanics.contact.outer_hull import outer_hull
@@ -47,6 +49,9 @@ PAIRS: dict[tuple[type, type], tuple[Finder, Count]] = {
     (Sphere, Box): (sphere_box, 1),
     (Capsule, Capsule): (capsule_capsule, 2),
     (Capsule, Box): (capsule_box, 2),
+    (Capsule, Cylinder): (capsule_cylinder, 3),
+    (Cylinder, Cylinder): (cylinder_cylinder, 5),
+    (Cylinder, Box): (cylinder_box, 8),
     (Box, Box): (box_box, 8),
     (Sphere, HeightField): (sphere_field, 1),
     (Capsule, HeightField): (capsule_field, 2),

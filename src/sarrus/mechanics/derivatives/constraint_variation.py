@@ -41,7 +41,7 @@ def constraint_variation(
         for node, (X, S, _, _) in zip(tree.nodes, joints, strict=True):
             own = S @ qdd[node.v]
             a.append(own if node.parent < 0 else X.apply(a[node.parent]) + own)
-        residual = np.concatenate([r.residual(a) for r in rows])
+        residual = np.concatenate([np.zeros(0), *(r.residual(a) for r in rows)])
         on_joints = _on_joints(tree, joints, rows, forces)
     by = derivatives_of(residual, 2 * nv)
     return ConstraintVariation(by[:, :nv], by[:, nv:], derivatives_of(on_joints, nv))

@@ -20,9 +20,9 @@ In a joint with one freedom the node's own motion may stand for the parent's, wh
 Where S depends on q, the twist of the joint and its acceleration vary, too.
 
 What the bodies beyond take for it is a force H z + B y: H is their inertia, and B, the *Coriolis composite*, twelve
-numbers: P = integral of 2 pdot dm and T = integral of 2 pdot r^T dm,
+numbers: P = integral of 2 pdot dm and K = tr(T) 1 - T with T = integral of 2 pdot r^T dm,
 
-    B y = [y x P;  tr(T) y - T y]
+    B y = [y x P;  K y]
 """
 
 from __future__ import annotations
@@ -113,23 +113,20 @@ class Coriolis(NamedTuple):
     """The Coriolis composite B of bodies, about the origin of a node and in its axes."""
 
     P: Array  # (3,) integral of 2 pdot dm
-    T: Array  # (3, 3) integral of 2 pdot r^T dm
+    K: Array  # (3, 3) tr(T) 1 - T
 
     @staticmethod
     def of_body(inertia: Inertia, w: Array) -> Coriolis:
         """Of one body, which turns at w: pdot = w x r."""
         w2 = w + w
-        return Coriolis(cross(w2, inertia.h), skew(w2) @ inertia.Sigma)
+        return Coriolis(cross(w2, inertia.h), _spread(skew(w2) @ inertia.Sigma, skew(-w2) @ inertia.Sigma))
 
     def __add__(self, other: tuple) -> Coriolis:
-        return Coriolis(self.P + other[0], self.T + other[1])
+        return Coriolis(self.P + other[0], self.K + other[1])
 
     def matrix(self) -> Array:
         """B (6, 3)."""
-        T = self.T
-        turning = -T
-        turning[0, 0], turning[1, 1], turning[2, 2] = T[1, 1] + T[2, 2], T[0, 0] + T[2, 2], T[0, 0] + T[1, 1]
-        return np.concatenate([-skew(self.P), turning])
+        return np.concatenate([skew(-self.P), self.K])
 
     def transformed(self, X: Transform, delta: Array, moved: Inertia) -> Coriolis:
         """The same bodies seen from the parent, relative to which the node's origin moves at delta / 2.
@@ -137,8 +134,15 @@ class Coriolis(NamedTuple):
         moved: their inertia, seen from there
         """
         P = X.rotate(self.P)
-        T = X.rotate_matrix(self.T) + np.outer(P, X.p) + np.outer(delta, moved.h)
-        return Coriolis(P + moved.mass * delta, T)
+        T = np.outer(P, X.p) + np.outer(delta, moved.h)
+        return Coriolis(P + moved.mass * delta, X.rotate_matrix(self.K) + _spread(T, -T))
+
+
+def _spread(T: Array, minus: Array) -> Array:
+    """tr(T) 1 - T, given T and -T: signs go into the sums that both are."""
+    K = minus.copy()
+    K[0, 0], K[1, 1], K[2, 2] = T[1, 1] + T[2, 2], T[0, 0] + T[2, 2], T[0, 0] + T[1, 1]
+    return K
 
 
 def slips(tree: Tree, joints: list[Kinematics], motions: list[Motion]) -> list[Array]:

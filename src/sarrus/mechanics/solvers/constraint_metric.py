@@ -14,6 +14,7 @@ from sarrus.mechanics.constraints.rows import position_errors
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward
 from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import Ldl, ldl_semidefinite, ldl_solve
 from sarrus.spatial.stages import stage
 
@@ -45,18 +46,24 @@ class Linearized(NamedTuple):
         return solve_forward(self.mass, (self.Y.T @ impulse) * self.mass.d_inv)
 
 
-def linearized(at: Mechanism, M: Array, held: Array | None = None) -> Linearized:
+def linearized(
+    at: Mechanism, M: Array, held: Array | None = None, more: tuple[Array, Array] | None = None
+) -> Linearized:
     """All active constraints at a configuration; M: the mass matrix. Velocities that are `held` (1, else 0) have no
-    part in any motion.
+    part in any motion. `more`: errors and Jacobian of what else is to be met.
 
     Far from closed, the metric is mixed with a plain one: light bodies would spin wildly. The part of that is
     proportional to the error, so that close to the constraints it is the kinetic one.
     """
     model = at.model
     error, J = position_errors(model, at.joints, at.q, None, of_dynamics=False)
+    if more is not None:
+        error, J = np.concatenate([error, more[0]]), np.concatenate([J, more[1]])
     M = M.copy()
     n = range(model.nv)
-    far = np.sqrt(vector(error @ error))[0] + (_LIGHTEST if model.ill_posed else 0.0)
+    squared = error @ error
+    size = np.sqrt(vector(squared))[0]
+    far = choose(0.0, squared, size, 0.0) + (_LIGHTEST if model.ill_posed else 0.0)  # with a derivative at zero, too
     M[n, n] = M.diagonal() + far * _mean(M)
     moving = J
     if held is not None:

@@ -20,7 +20,7 @@ from sarrus.simulation.contact.loops_in_steps import OPEN, opening, rows_in_step
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve
-from sarrus.spatial.norms import size
+from sarrus.spatial.norms import dot, size
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
@@ -28,6 +28,8 @@ from sarrus.status import Status
 SOFTNESS = 1e-9  # of loops, relative to the mean of their Delassus matrix's diagonal
 _REFINEMENTS = 2
 MET = 1e-6  # of the accelerations that loops take away: what may be left of them
+REDUNDANT = 1e-8  # Rayleigh quotient, relative to the same mean, of rows that depend on each other but for drift
+_DRIFT = 1e-3  # of the accelerations that loops take away: what may be left in such directions
 
 
 class LoopRows(NamedTuple):
@@ -113,10 +115,21 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None) -> FreeMo
         for _ in range(_REFINEMENTS):
             forces = forces + ldl_solve(loops.factor, rest - G @ forces)
         residual = rest - G @ forces
-        met = choose(size(residual), MET * (1.0 + size(rest)), Status.OK, Status.CONSTRAINTS_NOT_MET)
-        met = choose(opening(at), OPEN, met, Status.CONSTRAINTS_NOT_MET)
+        met = choose(opening(at), OPEN, _met(residual, G, rest), Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
     return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual, met)
+
+
+def _met(residual: Array, G: Array, rest: Array) -> Scalar:
+    """Whether what is left of the loops' accelerations is nothing.
+
+    Loops that are open by a little between two projections make rows contradict each other that depend on each other
+    where they are closed. Along such directions forces do nothing, and what is left is of the order of the drift.
+    """
+    mean = sum((G[i, i] for i in range(len(G))), 0.0) * (REDUNDANT / len(G))
+    felt = dot(residual, G @ residual)
+    allowed = choose(felt, mean * dot(residual, residual), _DRIFT, MET)
+    return choose(size(residual), allowed * (1.0 + size(rest)), Status.OK, Status.CONSTRAINTS_NOT_MET)
 
 
 def _added_inertia(at: Mechanism, added: Array) -> Array:

@@ -1,0 +1,174 @@
+"""One report of all results: Markdown, and HTML that needs nothing else."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from benchmarks.paper.item import PAPERS, Item, Panel, Table, Verdict
+
+WORDS = {True: "agrees", False: "differs", None: "not measured"}
+STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
+table{border-collapse:collapse;margin:1em 0;font-size:13px;display:block;overflow-x:auto}
+td,th{border:1px solid #ddd;padding:3px 8px;text-align:left}th{background:#f4f4f4}h2{margin-top:2.5em}
+.agrees{color:#176b2c;font-weight:600}.differs{color:#a4260d;font-weight:600}.not{color:#777}img{max-width:100%}"""
+
+
+def totals(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> dict[bool | None, int]:
+    found: dict[bool | None, int] = {True: 0, False: 0, None: 0}
+    for item in items:
+        for v in item.verdicts(results[item.key]["result"]):
+            found[v.agrees] += 1
+    return found
+
+
+def write(items: Sequence[Item], results: dict[str, dict[str, Any]], folder: Path) -> tuple[Path, Path]:
+    """The two files. Pictures are drawn beside them where matplotlib is installed."""
+    pictures = {item.key: picture for item in items if (picture := _draw(item, results[item.key]["result"], folder))}
+    text, html = _markdown(items, results, pictures), _html(items, results, pictures, folder)
+    markdown, page = folder / "report.md", folder / "report.html"
+    markdown.write_text(text, encoding="utf-8")
+    page.write_text(html, encoding="utf-8")
+    return markdown, page
+
+
+def _stamp(results: dict[str, dict[str, Any]]) -> list[str]:
+    stamps = {tuple(sorted(r["stamp"].items())) for r in results.values()}
+    lines = [", ".join(f"{k} {v}" for k, v in stamp if k != "when") for stamp in sorted(stamps)]
+    return list(dict.fromkeys(lines))
+
+
+def _summary(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[tuple[str, str, str, str]]:
+    rows = []
+    for item in items:
+        verdicts = item.verdicts(results[item.key]["result"])
+        parts = [
+            f"{sum(v.agrees is k for v in verdicts)} {w}"
+            for k, w in WORDS.items()
+            if any(v.agrees is k for v in verdicts)
+        ]
+        rows.append((f"{item.paper}, {item.name}", item.where, item.theirs, ", ".join(parts)))
+    return rows
+
+
+def _intro(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[str]:
+    n = totals(items, results)
+    return [
+        f"{len(items)} tables and figures with numbers of five papers; {sum(n.values())} claims: {n[True]} "
+        f"agree, {n[False]} differ (each with its "
+        f"reason), {n[None]} were not measured in this run. Where the papers give times, we compare exact "
+        "numbers of operations and orderings first: "
+        "these do not depend on the machine. Sections are named where a claim stands; figures of which only "
+        "the picture has numbers are compared by what the text says of them.",
+        *(f"Measured: {line}." for line in _stamp(results)),
+    ]
+
+
+def _markdown(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: dict[str, str]) -> str:
+    out = ["# The papers on trial", "", *(line + "\n" for line in _intro(items, results))]
+    out += _md_table(Table("", ("what", "section", "theirs", "ours"), _summary(items, results)))
+    for paper, title in PAPERS.items():
+        out += ["", f"## {paper}: {title}"]
+        for item in (i for i in items if i.paper == paper):
+            result = results[item.key]["result"]
+            out += ["", f"### {paper}, {item.name} (section {item.where})", f"Theirs: {item.theirs}.", ""]
+            rows = [(v.claim, v.ours, WORDS[v.agrees], v.reason) for v in item.verdicts(result)]
+            out += _md_table(Table("", ("the paper says", "here", "", "why"), rows))
+            if item.key in pictures:
+                out += ["", f"![{item.name}]({pictures[item.key]})"]
+            for table in item.tables(result):
+                out += ["", f"{table.title}:", "", *_md_table(table)]
+    return "\n".join(out) + "\n"
+
+
+def _md_table(table: Table) -> list[str]:
+    def row(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(str(c).replace("|", "\\|") for c in cells) + " |"
+
+    return [row(table.columns), "|" + "---|" * len(table.columns), *(row(r) for r in table.rows)]
+
+
+def _html(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: dict[str, str], folder: Path) -> str:
+    out = [
+        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
+        f"<title>The papers on trial</title><style>{STYLE}</style><h1>The papers on trial</h1>",
+    ]
+    out += [f"<p>{escape(line)}</p>" for line in _intro(items, results)]
+    out.append(_html_table(Table("", ("what", "section", "theirs", "ours"), _summary(items, results))))
+    for paper, title in PAPERS.items():
+        out.append(f"<h2>{paper}: {escape(title)}</h2>")
+        for item in (i for i in items if i.paper == paper):
+            result = results[item.key]["result"]
+            out.append(
+                f"<h3 id='{item.key}'>{paper}, {escape(item.name)} (section {item.where})</h3>"
+                f"<p>Theirs: {escape(item.theirs)}.</p>"
+            )
+            out.append(_html_verdicts(item.verdicts(result)))
+            if item.key in pictures:
+                data = b64encode((folder / pictures[item.key]).read_bytes()).decode()
+                out.append(f"<img alt='{escape(item.name)}' src='data:image/png;base64,{data}'>")
+            out += [f"<p>{escape(t.title)}:</p>{_html_table(t)}" for t in item.tables(result)]
+    return "\n".join(out) + "</html>\n"
+
+
+def _html_table(table: Table) -> str:
+    head = "".join(f"<th>{escape(c)}</th>" for c in table.columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in row) + "</tr>" for row in table.rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _html_verdicts(verdicts: list[Verdict]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(v.claim)}</td><td>{escape(v.ours)}</td>"
+        f"<td class='{WORDS[v.agrees].split()[0]}'>{WORDS[v.agrees]}</td><td>{escape(v.reason)}</td></tr>"
+        for v in verdicts
+    )
+    return f"<table><tr><th>the paper says</th><th>here</th><th></th><th>why</th></tr>{rows}</table>"
+
+
+def _draw(item: Item, result: dict[str, Any], folder: Path) -> str | None:
+    panels = item.panels(result)
+    try:
+        import matplotlib
+    except ImportError:
+        return None
+    if not panels:
+        return None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 4.0), layout="constrained", squeeze=False)
+    for axis, panel in zip(axes[0], panels, strict=True):
+        _panel(axis, panel)
+    name = f"{item.key}.png"
+    figure.savefig(folder / name, dpi=100)
+    plt.close(figure)
+    return name
+
+
+def _panel(axis: Any, panel: Panel) -> None:
+    words = next(iter(panel.curves.values()))[0]
+    if words and isinstance(words[0], str):
+        width = 0.8 / len(panel.curves)
+        for k, (name, (_, heights)) in enumerate(panel.curves.items()):
+            axis.bar(
+                [i + (k - 0.5 * (len(panel.curves) - 1)) * width for i in range(len(words))], heights, width, label=name
+            )
+        axis.set_xticks(range(len(words)), words, rotation=60, ha="right", fontsize=7)
+        if panel.logarithmic:
+            axis.set_yscale("log")
+        axis.legend(fontsize=7)
+    else:
+        for name, (x, y) in panel.curves.items():
+            (line,) = axis.plot(x, y, marker="o" if len(x) < 20 else None, ms=4, label=name)
+            axis.annotate(f" {name}", (x[-1], y[-1]), color=line.get_color(), fontsize=7, va="center")
+        if panel.logarithmic:
+            axis.set(xscale="log", yscale="log")
+        axis.margins(x=0.25)
+    axis.set_title(panel.title, fontsize=10)
+    axis.set_xlabel(panel.x_label)
+    axis.set_ylabel(panel.y_label)
+    axis.grid(alpha=0.3)

@@ -1,0 +1,38 @@
+"""`sarrus paper`: the papers' tables and figures, theirs beside ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sarrus.errors import UnsupportedError
+
+
+def paper(
+    only: Annotated[
+        list[str] | None, typer.Argument(help="Tables and figures, or a paper's letter: A.table2 B")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few states: under five minutes.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Measure also what was measured before.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder of the results and of the report.")] = Path("build/paper"),
+) -> None:
+    """Run every table and figure of the five papers, and write one report (HTML and Markdown).
+
+    For example:
+
+        [bold]sarrus paper --quick[/bold]
+        [bold]sarrus paper E.fig4a --again[/bold]
+
+    The benchmarks are not part of the package: this runs in a clone of the repository. A run that was stopped goes on.
+    """
+    if not Path("benchmarks/paper/__main__.py").is_file():
+        raise UnsupportedError("sarrus paper: there is no benchmarks/paper here. Run it in a clone of the repository")
+    flags = [*(["--quick"] if quick else []), *(["--again"] if again else []), "--out", str(out)]
+    chosen = ["--only", *only] if only else []
+    raise typer.Exit(
+        subprocess.run([sys.executable, "-m", "benchmarks.paper", *flags, *chosen], check=False).returncode
+    )

@@ -1,0 +1,1 @@
+"""Optimal control by the sweeps of constrained dynamics."""

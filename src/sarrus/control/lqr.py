@@ -1,0 +1,184 @@
+"""Equality-constrained linear-quadratic problems on trees: inward, at the root, outward, as the PV solver does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.control.problem import (
+    START,
+    LqrConstraint,
+    LqrStage,
+    Stage,
+    checked_constraints,
+    checked_stages,
+)
+from sarrus.control.tree_riccati import (
+    CostToGo,
+    Passed,
+    closed_at,
+    control,
+    eliminate_rows,
+    start,
+    through,
+    with_rows,
+)
+from sarrus.errors import ModelError
+from sarrus.spatial.arrays import Array
+from sarrus.status import Status
+
+_OK = 1e-8  # residual of the conditions of optimality, relative to their terms
+
+Rows = list[tuple[dict[int, Array], Array]]
+
+
+class LqrResult(NamedTuple):
+    """`status` is a `sarrus.Status`. OK: dynamics and constraints hold and every control is stationary, to 1e-8 of the
+    size of their terms. INFEASIBLE: some constraint cannot be met.
+    """
+
+    x: list[Array]  # per stage
+    u: list[Array]  # per stage: the control that leads to it
+    multipliers: list[Array]  # per constraint: the cost changes by -multiplier per value
+    cost: float
+    residual: float
+    status: int
+
+
+def lqr(stages: Sequence[LqrStage], x0: Any = None, constraints: Sequence[LqrConstraint] = ()) -> LqrResult:
+    """The controls of least cost on a chain or tree of stages, subject to linear equations between states.
+
+    stages       parents first: `LqrStage(parent, A, B, c, Q, q, R, r)`
+    x0           the initial state; None: the state of stage 0 is free (its A counts for nothing, its B as well if it
+                 has no columns), as a floating base is
+    constraints  `LqrConstraint({stage: matrix}, value)`: path and terminal constraints, periodic problems, agents
+
+    The work grows linearly with the stages: a Riccati recursion in which rows of constraints travel along until they
+    can be eliminated. Controls that several children of a stage share, as in trees of scenarios: `scenario_tree`.
+
+    >>> brake = [LqrStage(k - 1, [[1, 0.1], [0, 1]], [[0.005], [0.1]], R=[[1.0]]) for k in range(10)]
+    >>> stop = LqrConstraint({9: np.eye(2)}, [0.0, 0.0])
+    >>> lqr(brake, x0=[0.0, 1.0], constraints=[stop]).status
+    0
+    """
+    begin = None if x0 is None else np.asarray(x0, dtype=float)
+    if begin is not None and (begin.ndim != 1 or not np.isfinite(begin).all()):
+        raise ModelError(f"x0 is {x0!r}: expected a vector of finite numbers, or None")
+    nodes = checked_stages(stages, None if begin is None else len(begin))
+    rows = checked_constraints(constraints, nodes)
+    sweeps = _Sweeps(nodes, rows)
+    x, u, lam, missed = sweeps.solved(begin)
+    cost = sum(
+        0.5 * a @ s.Q @ a + s.q @ a + 0.5 * b @ s.R @ b + s.r @ b for s, a, b in zip(nodes, x, u, strict=True)
+    )  # fmt: skip
+    stationarity, violation = _residuals(nodes, rows, begin, x, u, lam)
+    residual = max(stationarity, violation, missed)
+    status = (
+        Status.OK if residual <= _OK else Status.INFEASIBLE if max(missed, violation) > _OK else Status.NOT_DETERMINED
+    )
+    return LqrResult(x, u, lam, float(cost), float(residual), int(status))
+
+
+class _Sweeps:
+    def __init__(self, stages: list[Stage], rows: Rows) -> None:
+        self.stages, self.rows = stages, rows
+        sizes = [len(value) for _, value in rows]
+        self.first = np.concatenate([[0], np.cumsum(sizes)]).astype(int)  # labels of a constraint's rows
+        ends = closed_at([s.parent for s in stages], [list(matrices) for matrices, _ in rows])
+        self.end_of = np.repeat(ends, sizes) if rows else np.zeros(0, int)  # per label: where all its stages have met
+        self.passed: dict[int, Passed] = {}
+
+    def solved(self, x0: Array | None) -> tuple[list[Array], list[Array], list[Array], float]:
+        """States, controls, multipliers, and by how much rows that nothing can change are not met."""
+        top = self._inward(x0)
+        x_root, lam, missed = _free_root(top) if x0 is None else (x0, *_multipliers(top.L, top.K @ x0 + top.l))
+        x, u, multipliers = self._outward(x0 is None, x_root, lam)
+        return x, u, multipliers, max([missed, *(p.missed for p in self.passed.values())])
+
+    def _inward(self, x0: Array | None) -> CostToGo:
+        """Leaves to root. The result: the cost to go of the initial state, or of stage 0 if that is free."""
+        V = {i: start(stage) for i, stage in enumerate(self.stages)}
+        n = 0 if x0 is None else len(x0)
+        V[START] = CostToGo(np.zeros((n, n)), np.zeros(n), np.zeros((0, n)), np.zeros((0, 0)), np.zeros(0), [])
+        own: dict[int, list[tuple[int, Array]]] = {}
+        for j, (matrices, _) in enumerate(self.rows):
+            for i, C in matrices.items():
+                own.setdefault(i, []).append((j, C))
+        for i in range(len(self.stages) - 1, -1, -1):
+            for j, C in own.get(i, ()):
+                labels = list(range(self.first[j], self.first[j + 1]))
+                said_here = i == min(self.rows[j][0])  # the value is said once
+                value = -self.rows[j][1] if said_here else np.zeros(len(C))
+                V[i], _ = with_rows(V[i], C, np.zeros((len(C), len(C))), value, labels)
+            left, self.passed[i] = eliminate_rows(V[i], [x < 0 or self.end_of[x] == i for x in V[i].labels])
+            if x0 is None and i == 0:
+                return left
+            parent = self.stages[i].parent
+            H, f, K, L, l = through(self.stages[i], left, self.passed[i], i)
+            V[parent].H, V[parent].f = V[parent].H + H, V[parent].f + f
+            V[parent], self.passed[i].where = with_rows(V[parent], K, L, l, left.labels)
+        return V[START]
+
+    def _outward(self, free: bool, x_root: Array, lam_root: Array) -> tuple[list[Array], list[Array], list[Array]]:
+        """Root to leaves: the control of each stage, then the multipliers that were eliminated there."""
+        x, u = {START: x_root}, dict[int, Array]()
+        lam_of, total = {START: lam_root}, np.zeros(self.first[-1])
+        for i, stage in enumerate(self.stages):
+            passed = self.passed[i]
+            if free and i == 0:
+                lam, x[i], u[i] = lam_root, x_root, np.zeros(stage.B.shape[1])
+            else:
+                lam = lam_of[stage.parent][passed.where]
+                u[i], x[i] = control(stage, passed, x[stage.parent], lam)
+            eliminated = passed.gain @ x[i] + passed.offset + passed.cross @ lam
+            lam_of[i] = passed.back @ np.concatenate([eliminated, lam])
+            for label, value in zip(passed.own, lam_of[i], strict=True):
+                if label >= 0:
+                    total[label] = value
+        multipliers = [total[a:b] for a, b in pairwise(self.first)]
+        return [x[i] for i in range(len(u))], [u[i] for i in range(len(u))], multipliers
+
+
+def _free_root(V: CostToGo) -> tuple[Array, Array, float]:
+    """a and lam with H a + K^T lam = f, K a = -l: the rows that are left at a root have no L."""
+    n = V.K.shape[1]
+    KKT = np.block([[V.H, V.K.T], [V.K, -V.L]])
+    solution = np.linalg.lstsq(KKT, np.concatenate([V.f, -V.l]), rcond=None)[0]
+    return solution[:n], solution[n:], float(np.abs(V.K @ solution[:n] + V.l).max(initial=0.0))
+
+
+def _multipliers(L: Array, l: Array) -> tuple[Array, float]:
+    """L lam = l, and by how much that cannot be."""
+    lam = np.linalg.lstsq(L, l, rcond=None)[0] if len(l) else l
+    return lam, float(np.abs(L @ lam - l).max(initial=0.0))
+
+
+def _residuals(
+    stages: list[Stage], rows: Rows, x0: Array | None, x: list[Array], u: list[Array], lam: list[Array]
+) -> tuple[float, float]:
+    """Of the conditions of optimality, from the solution alone: by costates; and of the constraints. Relative."""
+    p = [s.Q @ a + s.q for s, a in zip(stages, x, strict=True)]
+    size = [np.abs(s.Q) @ np.abs(a) + np.abs(s.q) for s, a in zip(stages, x, strict=True)]
+    for (matrices, _), multiplier in zip(rows, lam, strict=True):
+        for i, C in matrices.items():
+            p[i] = p[i] + C.T @ multiplier
+            size[i] = size[i] + np.abs(C).T @ np.abs(multiplier)
+    worst = 0.0
+    for i in range(len(stages) - 1, -1, -1):
+        s = stages[i]
+        free = x0 is None and i == 0
+        gradient = p[i] if free else s.R @ u[i] + s.r + s.B.T @ p[i]
+        terms = size[i] if free else np.abs(s.R) @ np.abs(u[i]) + np.abs(s.r) + np.abs(s.B).T @ size[i]
+        worst = max(worst, float((np.abs(gradient) / (1.0 + terms.max(initial=0.0))).max(initial=0.0)))
+        if s.parent != START:
+            p[s.parent] = p[s.parent] + s.A.T @ p[i]
+            size[s.parent] = size[s.parent] + np.abs(s.A).T @ size[i]
+    violation = 0.0
+    for matrices, value in rows:
+        error = sum((C @ x[i] for i, C in matrices.items()), -value)
+        terms = sum((np.abs(C) @ np.abs(x[i]) for i, C in matrices.items()), np.abs(value))
+        violation = max(violation, float((np.abs(error) / (1.0 + terms)).max(initial=0.0)))
+    return worst, violation

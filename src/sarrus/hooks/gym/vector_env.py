@@ -1,0 +1,204 @@
+"""Thousands of robots in one process as a Gymnasium environment: `VectorEnv`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
+from sarrus.errors import StateError
+from sarrus.hooks.gym.random_numbers import Streams
+from sarrus.hooks.gym.starts import starting_states
+from sarrus.hooks.gym.task import Situation, Task, batched
+from sarrus.model.arguments import whole_number
+from sarrus.model.model import Model
+from sarrus.model.state import home_or_neutral
+from sarrus.simulation.controllers import pd
+from sarrus.simulation.simulation import Simulation
+from sarrus.simulation.steppers import projecting
+from sarrus.spatial.arrays import Array
+
+STARTS = 512  # states to begin from, of which each episode draws one
+
+
+class VectorEnv(gymnasium.vector.VectorEnv):
+    """So many copies of a robot with a task, stepped together in native code.
+
+    autoreset_mode  what happens to an environment whose episode is over: it begins anew with the next step, within the
+                    same step (`infos["final_obs"]`), or when `reset(options={"reset_mask": mask})` asks for it
+    threads         of the simulation; None: as many as are worth it
+    settings        of the `Simulation`: contacts, integrator, dtype, ...
+
+    Environment i of `reset(seed=s)` does what a single one does after `reset(seed=s + i)`, to the last bit.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        task: Task,
+        num_envs: int = 1,
+        *,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self.model, self.task, self.num_envs = model, task, whole_number("num_envs", num_envs, least=1)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
+        self._functions = {
+            name: batched(model, getattr(task, name), name) for name in ("observation", "reward", "fallen")
+        }
+        self._simulate(threads, settings)
+        self._streams = Streams(num_envs)
+        self._starts = starting_states(model, task.noise, task.start_speed, STARTS)
+        self.episode_limit = round(task.seconds / (task.dt * task.substeps))
+        self._done = np.zeros(num_envs, bool)
+        self._begin(np.arange(num_envs))
+        size = self._observe().shape[1]
+        self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._at.size,), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def _simulate(self, threads: int | None, settings: dict[str, Any]) -> None:
+        """The simulation as a program: arrays that stay where they are, and what happens to them at each step."""
+        model, task, count = self.model, self.task, self.num_envs
+        driven = task.driven(model)
+        self._at = np.array([model.layout.v_of(name).start for name in driven], int)
+        self._at_q = np.array([model.layout.q_of(name).start for name in driven], int)
+        gains = np.zeros((2, model.nv))
+        gains[:, self._at] = [[task.kp], [task.kd]]
+        self._home = home_or_neutral(model)
+        if not task.torques:
+            settings = settings | {"controller": pd(gains[0], gains[1], self._home)}
+        self.simulation = Simulation(model, task.dt, **settings)
+        self._kernels, held = self.simulation.step_kernels(tau=np.zeros(model.nv) if task.torques else None)
+        kernels, kind = self._kernels, self._kernels.step.dtype
+        self._carry = kernels.begin(np.tile(self._home, (count, 1)), np.zeros((count, model.nv)))
+        self._cold = {name: np.array(x[0]) for name, x in self._carry.items()}
+        self._inputs = {
+            name: np.array(np.broadcast_to(x, (count, *x.shape)), kind, order="C") for name, x in held.items()
+        }
+        self._tau = np.zeros((count, model.nv), kind)
+        carried, taken = self._carry.items(), self._inputs.items()
+        before = [Gather(0, name, x) for name, x in (*carried, *taken)]
+        each: list[Any] = [Run(0), *(Copy((0, output), (0, name)) for output, name in kernels.carried.items())]
+        each += projecting(kernels)
+        natives = [kernel.native for kernel in (kernels.step, kernels.projection) if kernel is not None]
+        after = [Scatter(0, name, x, from_input=True) for name, x in carried]
+        self._program = Program(tuple(natives), before, each, [*after, Scatter(0, "tau", self._tau)])
+        self._threads = kernels.step.threads_for(count * task.substeps, threads)
+
+    def reset(
+        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin anew: all environments, or those of `options["reset_mask"]`."""
+        super().reset(seed=seed if isinstance(seed, int) else None)
+        which = self._mask((options or {}).get("reset_mask"))
+        if seed is not None:
+            seeds = seed + np.arange(self.num_envs) if isinstance(seed, int) else np.asarray(seed)
+            if seeds.shape != (self.num_envs,):
+                raise StateError(f"seed: expected a number, or {self.num_envs} of them, got shape {seeds.shape}")
+            self._streams.seed(seeds, which)
+        self._begin(np.flatnonzero(which))
+        return self._observe(), {}
+
+    def _mask(self, given: Any) -> Array:
+        if given is None:
+            return np.ones(self.num_envs, bool)
+        mask = np.asarray(given)
+        if mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
+            raise StateError(f"reset_mask: expected {self.num_envs} booleans, at least one of them true, got {given!r}")
+        return mask
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Observations, rewards, terminations, truncations and infos after an action of every environment."""
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._done.any():
+            over = np.flatnonzero(self._done)
+            raise StateError(f"the episodes of environments {over[:8].tolist()} are over: reset them (`reset_mask`)")
+        again = np.flatnonzero(self._done) if self.autoreset_mode is AutoresetMode.NEXT_STEP else np.zeros(0, int)
+        self._act(actions)
+        substeps = self.task.substeps
+        self._program.run(self.num_envs, substeps, self._taken * substeps, self._threads)
+        self._taken += 1
+        self.episode_steps += 1
+        situation = self.situation
+        alive = self._carry["alive"] > 0.5
+        rewards = np.where(alive, np.asarray(self._functions["reward"](situation), float), 0.0)
+        terminated = np.asarray(self._functions["fallen"](situation), bool) | ~alive
+        truncated = ~terminated & (self.episode_steps >= self.episode_limit)
+        infos: dict[str, Any] = {}
+        if not alive.all():
+            infos |= {"diverged": ~alive, "_diverged": ~alive}
+        if len(again):
+            self._begin(again)
+            rewards[again], terminated[again], truncated[again] = 0.0, False, False
+        self._done = terminated | truncated
+        observations = self._observe()
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and self._done.any():
+            infos |= {"final_obs": observations, "_final_obs": self._done.copy()}
+            self._begin(np.flatnonzero(self._done))
+            observations = self._observe()
+        return observations, rewards, terminated, truncated, infos
+
+    @property
+    def situation(self) -> Situation:
+        """What observations and rewards are made of, now. Arrays are those that are stepped: do not change them."""
+        time = self.episode_steps * (self.task.dt * self.task.substeps)
+        return Situation(self._carry["q"], self._carry["v"], self._action, self._previous, self._tau, time)
+
+    def _act(self, actions: Any) -> None:
+        given = np.asarray(actions, float)
+        if given.shape != self.action_space.shape:
+            raise StateError(f"actions: expected shape {self.action_space.shape}, got {given.shape}")
+        if not np.isfinite(given).all():
+            raise StateError("actions: every number must be finite")
+        given = np.clip(given, -1.0, 1.0)
+        self._previous, self._action = self._action, given
+        if self.task.torques:
+            self._inputs["tau"][:, self._at] = self.task.action_scale * given
+        else:
+            self._inputs["q_target"][:, self._at_q] = self._home[self._at_q] + self.task.action_scale * given
+
+    def _observe(self) -> Array:
+        return np.array(self._functions["observation"](self.situation), np.float32, order="C")
+
+    def _begin(self, which: Array) -> None:
+        """New episodes of the environments whose numbers these are."""
+        if not hasattr(self, "_action"):
+            self._action, self._previous = np.zeros((2, self.num_envs, self._at.size))
+            self.episode_steps, self._taken = np.zeros(self.num_envs, int), 0
+        for name, x in self._cold.items():
+            self._carry[name][which] = x
+        chosen = (self._streams.uniform(which, 1)[:, 0] * STARTS).astype(int)
+        self._carry["q"][which], self._carry["v"][which] = (x[chosen] for x in self._starts)
+        self._action, self._previous = self._action.copy(), self._previous.copy()
+        for x in (self._action, self._previous, self._tau):
+            x[which] = 0.0
+        self.episode_steps[which], self._done[which] = 0, False
+
+
+class Env(gymnasium.Env):
+    """One robot with a task, as `gymnasium.make` gives it."""
+
+    def __init__(self, model: Model, task: Task, **settings: Any) -> None:
+        self.vector = VectorEnv(model, task, 1, autoreset_mode=AutoresetMode.DISABLED, **settings)
+        self.observation_space, self.action_space = (
+            self.vector.single_observation_space,
+            self.vector.single_action_space,
+        )
+        self.metadata = {"render_modes": []}
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        super().reset(seed=seed)
+        observation, info = self.vector.reset(seed=seed, options=options)
+        return observation[0], info
+
+    def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, infos = self.vector.step(np.asarray(action)[None])
+        info = {name: x[0] for name, x in infos.items() if not name.startswith("_")}
+        return observation[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
