@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test test-llvm test-wheel test-hooks coverage lint paper docs format clean
+.PHONY: demo test test-llvm test-wheel test-hooks coverage lint paper docs numbers format clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "Sarrus needs Python 3.10 or newer, this is " + sys.version)'
@@ -73,6 +73,11 @@ paper: $(VENV)/.demo
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
+
+# What scripts say in the docs: facts and exact counts on every algorithm's page, the list of public names.
+numbers: $(VENV)/.demo
+	$(BIN)/python -m benchmarks.numbers
+	$(BIN)/python -m benchmarks.api_page
 
 clean:
 	rm -rf $(VENV) .venv-hooks build dist site .pytest_cache .ruff_cache .coverage

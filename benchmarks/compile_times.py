@@ -1,10 +1,12 @@
 """Time of a cold compile, against another checkout of this repository: fresh processes, empty caches, in turns.
 
-    python -m benchmarks.compile_times /path/to/other/checkout [repetitions] [words that names of cases contain]
+    python -m benchmarks.compile_times /path/to/other/checkout [repetitions] [words of names] [--write]
 
 Both must give the same numbers; then CPU seconds of the first call are compared, the least of all repetitions. Robots
-are loaded before the clock starts. The first row of a case is the very first kernel of a machine, for which the drivers
-of all kernels are compiled, too; the second one any later kernel.
+are loaded before the clock starts. Simulations are without forces of joints, whose limits are not what they were.
+
+The first row of a case is the very first kernel of a machine, for which the drivers of all kernels are compiled, too;
+the second one any later kernel. --write puts the table into docs/kernels.md.
 """
 
 from __future__ import annotations
@@ -59,8 +61,8 @@ def first_call(case: str, state: dict[str, list[float]], knows_contacts: bool) -
     q, v, tau = (np.array(state[name]) for name in ("q", "v", "tau"))
     clock = time.process_time()
     if "simulate" in case:
-        contacts = {"contacts": "ground" in case} if knows_contacts else {}
-        found = sarrus.simulate(model, q, v, None, _STEPS * _DT, _DT, "semi_implicit_euler", **contacts)
+        options = {"joint_forces": False} | ({"contacts": "ground" in case} if knows_contacts else {})
+        found = sarrus.simulate(model, q, v, None, _STEPS * _DT, _DT, "semi_implicit_euler", **options)
         return time.process_time() - clock, np.array(found.q[-1])
     kernel = sarrus.compile(model, case.split()[-1])
     seconds = time.process_time() - clock
@@ -93,8 +95,8 @@ def state_of(case: str) -> dict[str, list[float]]:
     return {"q": q.tolist(), "v": (0.1 * v).tolist(), "tau": tau.tolist()}
 
 
-def compare(case: str, other: Path, repetitions: int) -> None:
-    """Validate and time one case, and print its rows."""
+def compare(case: str, other: Path, repetitions: int) -> list[str]:
+    """Validate and time one case: its rows."""
     state = state_of(case)
     first: dict[Path, list[float]] = {HERE: [], other: []}
     later: dict[Path, list[float]] = {HERE: [], other: []}
@@ -116,11 +118,11 @@ def compare(case: str, other: Path, repetitions: int) -> None:
             if "ground" not in case:  # which the other may not know
                 off = float(np.abs(numbers[0] - numbers[1]).max() / np.abs(numbers[1]).max())
                 assert off < _AGREEMENT, f"{case}: numbers differ by {off:.1e}"
+    rows = []
     for what, times in (("first of a machine", first), ("later", later)):
         ours, theirs = min(times[HERE]), min(times[other])
-        print(
-            f"| {case} | {what} | {theirs:.2f} s | {ours:.2f} s | {theirs / ours:.1f} | {CASES[case]:.0f} |", flush=True
-        )
+        rows.append(f"| {case} | {what} | {theirs:.2f} s | {ours:.2f} s | {theirs / ours:.1f} | {CASES[case]:.0f} |")
+    return rows
 
 
 def main(words: list[str]) -> None:
@@ -131,11 +133,17 @@ def main(words: list[str]) -> None:
         return
     if not words:
         raise SystemExit(__doc__)
+    keeps, words = "--write" in words, [word for word in words if word != "--write"]
     repetitions = int(words[1]) if len(words) > 1 else 3
-    print("| case | kernel | before | now | ratio | bar |\n|---|---|---|---|---|---|")
+    rows = ["| case | kernel | before | now | ratio | bar |", "|---|---|---:|---:|---:|---:|"]
     for case in CASES:
         if all(word in case for word in words[2:]):
-            compare(case, Path(words[0]).resolve(), repetitions)
+            rows += compare(case, Path(words[0]).resolve(), repetitions)
+            print("\n".join(rows[-2:]), flush=True)
+    if keeps:
+        from benchmarks.written_figures import write_figures
+
+        write_figures("kernels.md", "compile_times", "\n".join(rows))
 
 
 if __name__ == "__main__":

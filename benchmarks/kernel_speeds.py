@@ -1,9 +1,10 @@
 """Speed of kernels against another checkout of this repository: two processes that compute in turns.
 
-    python -m benchmarks.kernel_speeds /path/to/other/checkout [rounds] [words that names of cases contain]
+    python -m benchmarks.kernel_speeds /path/to/other/checkout [rounds] [words of names] [--write]
 
-Both must give the same numbers; then batches of states and single calls are timed, a few milliseconds each in turn, and
-medians are compared. A ratio above one means that this checkout is faster.
+Both must give the same numbers; then batches of states and single calls are timed for a few milliseconds each, in
+turn. The best call of each turn counts, and of those the median. Above one, this checkout is faster. --write puts the
+table into docs/kernels.md.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ CASES = (
     "Talos aba", "Talos pv_early", "Go1 aba", "Cassie lcaba", "Cassie bbo", "Cassie prox_bbo", "Digit lcaba",
     "Digit bbo", "Digit prox_bbo",
 )  # fmt: skip
-BATCH, SECONDS = 512, 0.02
+BATCH, SECONDS = 1024, 0.02
 _AGREEMENT = 1e-6  # relative to the largest number
 
 
@@ -73,11 +74,11 @@ def serve(case: str, file: str) -> None:
     calls["single"] = lambda: kernel(*first)
     print(json.dumps({"qdd": numbers[0].tolist()} | count), flush=True)
     for line in sys.stdin:
-        call, done, start = calls[line.strip()], 0, time.perf_counter()
-        while time.perf_counter() < start + SECONDS:
+        call, end, best = calls[line.strip()], time.perf_counter() + SECONDS, np.inf
+        while (start := time.perf_counter()) < end:
             call()
-            done += 1
-        print(json.dumps((time.perf_counter() - start) / done), flush=True)
+            best = min(best, time.perf_counter() - start)
+        print(json.dumps(best), flush=True)
 
 
 class Peer:
@@ -112,8 +113,8 @@ class Peer:
         self.process.wait()
 
 
-def compare(case: str, other: Path, rounds: int) -> None:
-    """Validate and time one case, and print its row."""
+def compare(case: str, other: Path, rounds: int) -> str:
+    """Validate and time one case: its row."""
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/states.npz"
         np.savez(file, **dict(zip(("q", "v", "tau"), states_of(case), strict=True)))
@@ -123,15 +124,13 @@ def compare(case: str, other: Path, rounds: int) -> None:
         assert off < _AGREEMENT, f"{case}: numbers differ by {off:.1e}"
         cells = []
         for what, unit in (("batch", 1e9 / BATCH), ("single", 1e9)):
-            times = np.array(
-                [[peer.ask(what) for peer in peers[:: 1 - 2 * (n % 2)]][:: 1 - 2 * (n % 2)] for n in range(rounds)]
-            )
+            times = np.array([[peer.ask(what) for peer in peers] for _ in range(rounds)])
             ours, theirs = np.median(times, axis=0) * unit
             cells.append(f"{theirs:,.0f} ns | {ours:,.0f} ns | {np.median(times[:, 1] / times[:, 0]):.2f}")
         for peer in peers:
             peer.end()
     counts = " | ".join(f"{peer.about['ops']:,}" for peer in peers[::-1])
-    print(f"| {case} | {counts} | {' | '.join(cells)} |", flush=True)
+    return f"| {case} | {counts} | {' | '.join(cells)} |"
 
 
 def main(words: list[str]) -> None:
@@ -140,12 +139,18 @@ def main(words: list[str]) -> None:
         return
     if not words:
         raise SystemExit(__doc__)
+    keeps, words = "--write" in words, [word for word in words if word != "--write"]
     rounds = int(words[1]) if len(words) > 1 else 15
-    print("| kernel | operations before | now | batch before | now | ratio | single before | now | ratio |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    rows = ["| kernel | operations before | now | batch before | now | ratio | single before | now | ratio |"]
+    rows += ["|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for case in CASES:
         if all(word in case for word in words[2:]):
-            compare(case, Path(words[0]).resolve(), rounds)
+            rows.append(compare(case, Path(words[0]).resolve(), rounds))
+            print(rows[-1], flush=True)
+    if keeps:
+        from benchmarks.written_figures import write_figures
+
+        write_figures("kernels.md", "kernel_speeds", "\n".join(rows))
 
 
 if __name__ == "__main__":

@@ -20,8 +20,9 @@ def _as_users_run_them():
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch):
+def small(monkeypatch, tmp_path):
     monkeypatch.setenv("SARRUS_EXAMPLE_ROLLOUTS", "2000")
+    monkeypatch.setenv("SARRUS_EXAMPLE_OUTPUT", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
 
 
@@ -38,5 +39,5 @@ def test_an_example_says_what_one_learns_on_one_page(path: Path) -> None:
     assert len(text.splitlines()) <= 110
 
 
-def test_there_are_eighteen() -> None:
-    assert len(EXAMPLES) == 18
+def test_there_are_twenty() -> None:
+    assert len(EXAMPLES) == 20

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import sarrus
+from benchmarks import api_page, numbers
+
+NEEDED = {"docs/hooks/jax.md": ("jax",), "docs/hooks/gym.md": ("gymnasium",)}  # extras that not everybody has
 ROOT = Path(__file__).parents[1]
 
 
@@ -27,12 +32,37 @@ def test_the_readme_examples_run(capsys):
     assert "implicit steps" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", ["docs/contact.md", "docs/simulation.md"])
-def test_the_examples_of_a_page_run_one_after_the_other(page):
+PAGES = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
+def test_the_examples_of_a_page_run_one_after_the_other(page, monkeypatch, tmp_path):
+    """As they are pasted, in one session per page. No window is opened: `view` is a stand-in here."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sarrus, "view", lambda *args, **kwargs: SimpleNamespace(show=lambda q: None), raising=False)
+    for name, modules in NEEDED.items():
+        if page == name:
+            for module in modules:
+                pytest.importorskip(module)
     names = {}
     for block in blocks(page):
         if "cassie.xml" not in block:  # a file that is not ours
             exec(compile(block, page, "exec"), names)
+
+
+def test_the_reference_has_every_public_name():
+    page = (ROOT / "docs" / "reference.md").read_text()
+    assert page == api_page.page(), "run `make numbers`"
+    assert page.count("\n::: ") == len(sarrus.__all__)
+
+
+def test_every_algorithm_has_a_page_whose_counts_are_not_stale():
+    stale = []
+    for name, algorithm in sarrus.catalog().items():
+        path = numbers.PAGES / f"{name}.md"
+        if not path.is_file() or path.read_text() != numbers.written(algorithm):
+            stale.append(name)
+    assert stale == [], "run `make numbers`"
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,12 @@ def relative_residual(e: Equations, qdd: Array, free: Array) -> Array:
 
 
 def momentum_residual(e: Equations, qdd: Array, force: Array, tau: Array, allowed: Array) -> Array:
-    """(B,): the largest of |M qdd + c - tau - J^T f|, relative to its terms; of f, to those of `allowed`."""
+    """(B,): the largest of |M qdd + c - tau - J^T f|, relative to its terms; of f, to those of `allowed`.
+
+    Forces that overflow (of short rows, say) allow nothing.
+    """
     with np.errstate(all="ignore"):
+        allowed = np.where(np.isfinite(allowed), allowed, 0)
         Jt = np.swapaxes(e.J, 1, 2)
         off = np.abs(apply(e.M, qdd) + e.c - tau - apply(Jt, force))
         terms = apply(np.abs(e.M), np.abs(qdd)) + e.c_size + np.abs(tau) + apply(np.abs(Jt), np.abs(allowed))

@@ -26,9 +26,11 @@ from benchmarks.adversary.verdict import Answer, Case, Outcome, case_of, judge, 
 from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.model import Model
+from sarrus.planning.embedding_choices import embedding_choices
 
 SOFT = ("pv_soft", "ltl_soft")  # they solve another problem
 STIFF = ("lcaba", "constrained_aba")
+CHOSEN = ("plan", "all embedded")  # what these are depends on the model
 STOPPED = int(getattr(getattr(sarrus, "Status", None), "MAX_ITERATIONS", 3))  # status: max_iterations
 EASY = 1e8  # condition up to which a feasible state is one that a method should do
 LAST, DRAWS = 4 * EPS, 64  # the last digits of a state, and how often they are drawn
@@ -39,14 +41,23 @@ def methods() -> dict[str, tuple[str, dict[str, Any]]]:
     """(algorithm, options) by name; with and without the robust fallback, and with a penalty that is too stiff."""
     found: dict[str, tuple[str, dict[str, Any]]] = {}
     for name, entry in sarrus.methods().items():
-        if name in SOFT:
+        if name in SOFT or name == "hybrid":
             continue
         found[name] = name, {}
         if "fallback" in entry.options:
             found[f"{name} alone"] = name, {"fallback": None}
         if name in STIFF:
             found[f"{name} stiff"] = name, {"mu": 1e13}
-    return found
+    return found | {label: (label, {}) for label in CHOSEN}
+
+
+def chosen_for(model: Model, label: str) -> tuple[str, dict[str, Any]] | None:
+    """What the plan takes for a model; or hybrid with all embedded that can be, and whether or not it pays."""
+    if label == "plan":
+        found = sarrus.plan(model, cache=False)
+        return found.algorithm, found.options
+    possible = embedding_choices(model).possible
+    return ("hybrid", {"clusters": possible[1].clusters}) if len(possible) > 1 else None
 
 
 def cases_of(mechanism: Mechanism, per_class: int, classes: Collection[str] = tuple(CLASSES)) -> dict[str, Case]:
@@ -97,6 +108,11 @@ def _trial(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if label in CHOSEN:
+                choice = chosen_for(model, label)
+                if choice is None:
+                    return
+                method, options = choice
             kernel = sarrus.compile(model, method, cache=False, **options)
     except UnsupportedError:
         return

@@ -109,7 +109,11 @@ def main() -> int:
         f"{time.perf_counter() - start:.0f} s"
     )
     print(f"{page}, {markdown}")
-    return 0
+    told = [(i.key, v) for i in items for v in i.verdicts(results[i.key]["result"])]
+    bare = [f"{key}: {v.claim}" for key, v in told if v.agrees is not True and not v.reason]
+    for line in bare:
+        print(f"no reason is given for a difference: {line}")
+    return 1 if bare else 0
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.paper.item import PAPERS, Item, Panel, Table, Verdict
 
 WORDS = {True: "agrees", False: "differs", None: "not measured"}
+_MANY = {True: "agree", False: "differ", None: "not measured"}
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:1em 0;font-size:13px;display:block;overflow-x:auto}
 td,th{border:1px solid #ddd;padding:3px 8px;text-align:left}th{background:#f4f4f4}h2{margin-top:2.5em}
@@ -47,7 +48,7 @@ def _summary(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[
         verdicts = item.verdicts(results[item.key]["result"])
         parts = [
             f"{sum(v.agrees is k for v in verdicts)} {w}"
-            for k, w in WORDS.items()
+            for k, w in _MANY.items()
             if any(v.agrees is k for v in verdicts)
         ]
         rows.append((f"{item.paper}, {item.name}", item.where, item.theirs, ", ".join(parts)))
@@ -163,11 +164,10 @@ def _panel(axis: Any, panel: Panel) -> None:
         axis.legend(fontsize=7)
     else:
         for name, (x, y) in panel.curves.items():
-            (line,) = axis.plot(x, y, marker="o" if len(x) < 20 else None, ms=4, label=name)
-            axis.annotate(f" {name}", (x[-1], y[-1]), color=line.get_color(), fontsize=7, va="center")
+            axis.plot(x, y, marker="o" if len(x) < 20 else None, ms=4, label=name)
         if panel.logarithmic:
             axis.set(xscale="log", yscale="log")
-        axis.margins(x=0.25)
+        axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))
     axis.set_title(panel.title, fontsize=10)
     axis.set_xlabel(panel.x_label)
     axis.set_ylabel(panel.y_label)

@@ -30,6 +30,7 @@ from sarrus.algorithms.delassus.pv_osim import pv_osim
 from sarrus.algorithms.delassus.pv_osim_fast import pv_osim_fast
 from sarrus.algorithms.delassus.pv_osimr import pv_osimr
 from sarrus.algorithms.derivatives.aba_derivatives import aba_derivatives
+from sarrus.algorithms.derivatives.ce_aba_derivatives import ce_aba_derivatives
 from sarrus.algorithms.derivatives.center_of_mass_derivatives import center_of_mass_derivatives
 from sarrus.algorithms.derivatives.centroidal_momentum_derivatives import centroidal_momentum_derivatives
 from sarrus.algorithms.derivatives.energy_derivatives import energy_derivatives
@@ -41,8 +42,10 @@ from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.embedded.ce_aba import ce_aba
 from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
 from sarrus.algorithms.embedded.ce_crba import ce_crba
+from sarrus.algorithms.embedded.ce_inverse_dynamics_regressor import ce_inverse_dynamics_regressor
 from sarrus.algorithms.embedded.ce_rnea import ce_rnea
 from sarrus.algorithms.embedded.expand import expand
+from sarrus.algorithms.embedded.hybrid import hybrid
 from sarrus.algorithms.embedded.reduce import reduce
 from sarrus.algorithms.position.closure import closure
 from sarrus.algorithms.position.project import project
@@ -59,6 +62,9 @@ from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
 from sarrus.algorithms.tree.frame_jacobian_bias import frame_jacobian_bias
 from sarrus.algorithms.tree.frame_velocity import frame_velocity
 from sarrus.algorithms.tree.gravity_forces import gravity_forces
+from sarrus.algorithms.tree.inverse_dynamics_regressor import inverse_dynamics_regressor
+from sarrus.algorithms.tree.kinetic_energy_regressor import kinetic_energy_regressor
+from sarrus.algorithms.tree.potential_energy_regressor import potential_energy_regressor
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.calls.call import install_verbs
 from sarrus.calls.configurations import difference, integrate
@@ -103,9 +109,19 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.control.lqr import LqrResult, lqr
     from sarrus.control.problem import LqrConstraint, LqrStage
     from sarrus.control.scenario_tree import ScenarioResult, scenario_tree
-    from sarrus.diagnosis import Diagnosis, check_derivatives, diagnose
+    from sarrus.diagnosis import Diagnosis, Distance, check_derivatives, diagnose, distances
+    from sarrus.identification.base_parameters import base_parameters
+    from sarrus.identification.inertial_parameters import (
+        inertial_parameters,
+        parameter_names,
+        with_inertial_parameters,
+    )
+    from sarrus.identification.log_cholesky import log_cholesky, physical_parameters
     from sarrus.importers import from_mujoco, from_pinocchio, load, load_mjcf, load_urdf
     from sarrus.planning.embedding import embed
+    from sarrus.planning.plan import Plan
+    from sarrus.planning.recut import Recut, recut
+    from sarrus.planning.search import plan
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
     from sarrus.simulation.contact.impulse import impulse
@@ -149,26 +165,30 @@ __all__ = [
     "energy", "forward_kinematics", "frame_acceleration", "frame_jacobian", "frame_jacobian_bias", "frame_velocity",
     "gravity_forces", "project", "rnea",
     # their derivatives
-    "aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives", "check_derivatives",
-    "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
+    "aba_derivatives", "ce_aba_derivatives", "center_of_mass_derivatives", "centroidal_momentum_derivatives",
+    "check_derivatives", "energy_derivatives", "forward_dynamics_derivatives", "frame_acceleration_derivatives",
     "frame_jacobian_derivative", "frame_velocity_derivatives", "rnea_derivatives",
     # of constrained dynamics
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
     # with embedded constraints
-    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "reduce",
+    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "hybrid", "reduce",
     # of the Delassus matrix
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
+    # identification
+    "base_parameters", "ce_inverse_dynamics_regressor", "inertial_parameters", "inverse_dynamics_regressor",
+    "kinetic_energy_regressor", "log_cholesky", "parameter_names", "physical_parameters", "potential_energy_regressor",
+    "with_inertial_parameters",
     # what algorithms are, and native code
-    "Algorithm", "Kernel", "OpCount", "Status", "Feature", "catalog", "cite", "compile", "errors",
-    "interpreted", "op_count",
+    "Algorithm", "Kernel", "OpCount", "Plan", "Recut", "Status", "Feature", "catalog", "cite", "compile", "errors",
+    "interpreted", "op_count", "plan", "recut",
     # optimal control by the same sweeps
     "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
-    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult", "JointForces",
-    "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "impulse",
-    "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
+    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult",
+    "JointForces", "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose",
+    "distances", "impulse", "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -179,9 +199,15 @@ _LATER = {
     "control.lqr": ("LqrResult", "lqr"),
     "control.problem": ("LqrConstraint", "LqrStage"),
     "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
-    "diagnosis": ("Diagnosis", "check_derivatives", "diagnose"),
+    "diagnosis": ("Diagnosis", "Distance", "check_derivatives", "diagnose", "distances"),
+    "identification.base_parameters": ("base_parameters",),
+    "identification.inertial_parameters": ("inertial_parameters", "parameter_names", "with_inertial_parameters"),
+    "identification.log_cholesky": ("log_cholesky", "physical_parameters"),
     "importers": ("from_mujoco", "from_pinocchio", "load", "load_mjcf", "load_urdf"),
     "planning.embedding": ("embed",),
+    "planning.plan": ("Plan",),
+    "planning.recut": ("Recut", "recut"),
+    "planning.search": ("plan",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),
     "simulation.contact.impulse": ("impulse",),

@@ -60,6 +60,17 @@ def test_what_is_not_finite_is_never_ok(method, size):
         assert finite or result.status != Status.OK
 
 
+@pytest.mark.parametrize("method", [*LINKS, "lcaba", "prox_bbo", "bbo"])
+def test_forces_of_short_rows_that_overflow_where_accelerations_do_not(method):
+    """Rows have unit length inside: the force along one of a picometre is 1e12 times its multiplier."""
+    base = zoo.chain(4)
+    model = base.with_constraints(sarrus.link_rows(base.body_names[-1], 1e-12 * np.eye(6)[:2]))
+    q, v = sarrus.random_state(model, 0)
+    for result in answers(model, q, v, np.full(model.nv, 1e297), method):
+        assert not np.isfinite(result.forces).all()
+        assert result.status == Status.NOT_FINITE
+
+
 @pytest.mark.parametrize("method", ["lcaba", "bbo"])
 def test_squares_that_overflow(method):
     model = zoo.cycle(4)

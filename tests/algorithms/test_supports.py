@@ -14,7 +14,7 @@ import pytest
 import sarrus
 from sarrus import Algorithm, Feature, Status
 from sarrus.errors import IllPosedError, UnsupportedError
-from sarrus.model.independent import independent_velocities
+from sarrus.model.independent import independent_positions, independent_velocities
 from sarrus.model.model import Model
 from sarrus.registry.features import found_in
 from tests.algorithms.embedded_cases import Dense, State, dense
@@ -151,6 +151,16 @@ def of_tree(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:
             *(np.array(motion) for motion in zip(*(body[1:] for body in bodies), strict=True)),
         ),
     }
+    if name.endswith("_regressor"):  # times the parameters
+        pi = sarrus.inertial_parameters(model)
+        kinetic, potential = oracle.energy(q, v)
+        arm = np.concatenate([body.joint.armature for body in model.bodies])
+        truth |= {
+            "inverse_dynamics_regressor": lambda: (oracle.inverse_dynamics(q, v, a) - arm * a,),
+            "kinetic_energy_regressor": lambda: (kinetic - 0.5 * arm @ (v * v),),
+            "potential_energy_regressor": lambda: (potential,),
+        }
+        found = {name: found["Y"] @ pi}
     return list(zip(found.values(), truth[name](), strict=True))
 
 
@@ -180,6 +190,13 @@ def of_embedded(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]
         "ce_crba": lambda: [(found["M_y"], G.T @ truth.M @ G)],
         "ce_bias_forces": lambda: [(found["c_y"], G.T @ (truth.M @ g + truth.c))],
         "ce_rnea": lambda: [(found["tau_y"], G.T @ (truth.M @ x["a"] + truth.c))],
+        "ce_inverse_dynamics_regressor": lambda: [
+            (
+                found["Y"] @ sarrus.inertial_parameters(x.model),
+                G.T @ (truth.M @ x["a"] + oracle_of_model(x.model).bias(x["q"], x["v"])),
+            )
+        ],
+        "hybrid": lambda: [(found["qdd"], qdd)],
         "reduce": lambda: [(G @ found["yd"], x["v"])],
         "expand": lambda: [(found["q"], x["q"]), (found["v"], x["v"])],
     }[name]()
@@ -200,6 +217,8 @@ def of_derivatives(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparis
     """By dual numbers, of the text that is differentiated; of constrained dynamics, by differences."""
     if name == "forward_dynamics_derivatives":
         return of_constrained_derivatives(x, found)
+    if name == "ce_aba_derivatives":
+        return of_embedded_derivatives(x, found)
     model, last = x.model, x.model.body_names[-1]
     if name == "frame_jacobian_derivative":
         (by,) = jacobians(lambda q: sarrus.frame_jacobian.text(model, q, last).ravel(), model, x["q"])
@@ -223,6 +242,26 @@ def of_derivatives(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparis
                 pairs.append((np.ravel(found[matrix]), by[span].ravel()))
     assert len(pairs) == len(found)
     return pairs
+
+
+def of_embedded_derivatives(x: Inputs, found: dict[str, Any]) -> list[Comparison]:
+    """By differences along motions that keep the loops closed."""
+    model, q, zero = x.model, x["q"], np.zeros(x.model.ny)
+    free, where = list(independent_velocities(model)), list(independent_positions(model))
+
+    def ydd(dy, dyd):
+        moved = sarrus.integrate(model, q, found["G"] @ dy)
+        at = sarrus.expand(model, moved[where], x["v"][free] + dyd, near=moved, tolerance=1e-14)
+        return sarrus.ce_aba(model, at.q, at.v, x["tau"], external_forces=x["external_forces"]).ydd
+
+    by_y = [slope(lambda t, e=e: ydd(t * e, zero)) for e in np.eye(model.ny)]
+    by_yd = [slope(lambda t, e=e: ydd(zero, t * e)) for e in np.eye(model.ny)]
+    return [
+        (found["ydd"], ydd(zero, zero)),
+        (found["dydd_dy"], np.stack(by_y, axis=1)),
+        (found["dydd_dyd"], np.stack(by_yd, axis=1)),
+        (found["dydd_dtau_y"] @ sarrus.ce_crba(model, q), np.eye(model.ny)),
+    ]
 
 
 def of_constrained_derivatives(x: Inputs, found: dict[str, Any]) -> list[Comparison]:

@@ -38,10 +38,14 @@ CHOICES: dict[str, list[Any]] = {
     "max_iterations": [2],  # CasADi writes them out
     "rank_tolerance": [1e-7],
     "motors": [(), ("b0_1_input_joint",)],
+    "order": [None],  # of this model's links: tests/planning has others
+    "clusters": [()],  # likewise
+    "solver": [None, "prox_bbo"],
+    "closed": [1e-9],
 }
 BATCH = 3
 TOLERANCE = 1e-10
-STIFF = ("lcaba", "constrained_aba")  # penalties of 1e6 beside inertias cost them as many digits
+STIFF = ("lcaba", "constrained_aba", "hybrid")  # penalties of 1e6 beside inertias cost them as many digits
 
 
 def option_sets(algorithm: Algorithm) -> list[dict[str, Any]]:

@@ -185,3 +185,21 @@ def test_errors_are_words_and_exit_code_2(monkeypatch, capsys, arguments, words)
     said = fails(monkeypatch, capsys, *arguments)
     assert "error:" in said
     assert re.search(words, said.replace("\n", " "))
+
+
+def test_a_method_of_a_frame_says_which_option_it_needs(monkeypatch, capsys):
+    for command in ("bench", "codegen"):
+        said = fails(monkeypatch, capsys, command, "zoo:chain:3", "-m", "frame_jacobian")
+        assert "frame_jacobian is of a frame: give --frame NAME. Valid: world, link_0" in said
+    assert "aba is not of a frame" in fails(monkeypatch, capsys, "codegen", "zoo:chain:3", "--frame", "tip")
+
+
+def test_a_duration_shorter_than_a_step_is_refused(monkeypatch, capsys):
+    said = fails(monkeypatch, capsys, "simulate", "zoo:four_bar", "-d", "0.0001")
+    assert "shorter than one step of 0.001 s" in said
+
+
+def test_names_are_not_broken_where_nobody_looks(monkeypatch):
+    """Into a pipe, tables are as wide as they are."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "left_inner_crank_joint" in run("info", "zoo:biped")

@@ -308,6 +308,14 @@ def test_an_integrator_of_the_file_that_knows_no_impacts_is_not_taken_and_that_i
     assert any("rk4, which knows no impacts" in note for note in as_json(ball, "-d", "0.01")["notes"])
 
 
+def test_too_few_slots_are_told_with_what_to_try(tmp_path):
+    path = tmp_path / "box.xml"
+    path.write_text(BALL.replace('size="0.1"', 'type="box" size="0.1 0.1 0.1"'))
+    said = as_json(str(path), "-d", "0.6", "--slots", "1", code=1)
+    assert "than the 1 slots" in said["left_out"][0]
+    assert "--slots 2" in said["left_out"][0]
+
+
 def test_what_nothing_brakes_is_stepped_by_rk4_and_that_is_said():
     said = as_json("zoo:bennett", "-d", "0.2")
     assert (said["integrator"], set(said["statuses"])) == ("rk4", {"ok"})

@@ -10,8 +10,9 @@ from sarrus.codegen.tape.differentiate import jacobian, jvp, vjp
 from sarrus.codegen.tape.graph import Graph, Op
 from sarrus.codegen.tape.interpret import run
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
-from sarrus.errors import UnsupportedError
+from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.spatial.picking import pick
+from sarrus.spatial.replacement import replace_where
 from tests.codegen.random_repetitions import exact_states, random_repetitions
 from tests.codegen.random_tapes import random_tape
 from tests.mechanisms import relative_error
@@ -134,9 +135,31 @@ def test_repetitions_are_written_out(seed):
 
 
 def test_structural_zeros_stay_zeros():
-    """Of a chain, the Jacobian of positions has nothing beyond the diagonal, and costs nothing there."""
     tape = made(lambda g, x, y, z: [x.sin(), x.sin() * y, x * y * z])
     found = jacobian(MODEL, tape, ["x"])
-    entries = found.results[1]
-    zero = (found.op[entries] == Op.CONST).reshape(3, 3)
-    assert zero.tolist() == [[False, True, True], [False, False, True], [False, False, False]]
+    assert found.pattern("dy_dx").tolist() == [[True, False, False], [True, True, False], [True, True, True]]
+    assert tape.pattern("y").all()
+    with pytest.raises(SarrusError, match=r"dy_dz.*dy_dx"):
+        found.pattern("dy_dz")
+
+
+def test_what_is_computed_for_some_states_only():
+    """Where it is not, its values may be anything; a guard in a guard, too."""
+
+    def text(g, x, y, z):
+        def deeper():
+            return (np.array([x.log() * y], dtype=object),)
+
+        def instead():
+            inner = replace_where(x - 1.0, (np.array([x.sqrt() * y], dtype=object),), deeper)[0][0]
+            return (np.array([inner * z, y / x], dtype=object),)
+
+        (found,) = replace_where(x, (np.array([y * y, z * x], dtype=object),), instead)
+        return [found[0], found[1] * y]
+
+    tape = made(text)
+    assert tape.guards
+    for x in (-0.8, 0.6, 1.7):
+        check(tape, np.array([x, 0.4, 0.8]))
+    at = np.array([0.0, 0.4, 0.8])  # on the edge: the first branch, whose derivative is finite
+    assert np.isfinite(evaluated(vjp(MODEL, tape, ["x"]), at, np.ones(2))[1]).all()

@@ -54,7 +54,11 @@ def test_forward_dynamics(case):
 @given(mechanisms(kinds=KINDS))
 @FEW
 def test_frames(reference, case):
-    """Pinocchio's are spatial in all references: if aligned with the world, of the point that passes the origin."""
+    """Pinocchio's are spatial in all references: if aligned with the world, of the point that passes the origin.
+
+    In the world's reference its accelerations per position differ from differences, and from ours, where planar,
+    spherical and free joints follow moving ones: only their derivatives by velocities and accelerations are compared.
+    """
     model, peer, s = case.model, peers.PinocchioPeer(case.oracle), case.state()
     assume(is_depth_first(model) and peer.joint[-1] != 0)
     frame = model.body_names[-1]
@@ -67,7 +71,8 @@ def test_frames(reference, case):
     assert relative_error(sarrus.frame_jacobian_derivative(model, s.q, s.v, frame, reference), J_t, 1.0) < TOLERANCE
     if reference != "local_world_aligned":
         got = sarrus.frame_acceleration_derivatives(model, s.q, s.v, s.a, frame, reference)
-        for found, wanted in zip(got[1:], (a_q, a_v, a_a), strict=True):
+        pairs = list(zip(got[1:], (a_q, a_v, a_a), strict=True))
+        for found, wanted in pairs if reference == "local" else pairs[1:]:
             assert relative_error(found, wanted, 1.0) < TOLERANCE
 
 
@@ -78,6 +83,7 @@ def test_momentum(case):
     model, peer, s = case.model, peers.PinocchioPeer(case.oracle), case.state()
     assume(model.mass > 0.0)
     com_q, com_v_q, h_q = peer.momentum_derivatives(s.q, s.v)
+    assume(np.isfinite(com_v_q).all())  # the peer divides by the mass beyond each joint, which may be zero
     com = sarrus.center_of_mass_derivatives(model, s.q, s.v)
     assert relative_error(com.dposition_dq, com_q, 1.0) < TOLERANCE
     assert relative_error(com.dvelocity_dq, com_v_q, 1.0) < TOLERANCE

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import sarrus
+from benchmarks import derivative_peers
 from sarrus import Status, zoo
+from sarrus.errors import SarrusError
+from sarrus.importers.load import example_robots
 from tests.algorithms.embedded_cases import state_of
 from tests.algorithms.kinds import limbs
 from tests.derivatives.differences import along_the_constraints, differences, slope
@@ -95,3 +98,75 @@ def test_open_loops_with_feedback(constraint):
     for accelerations, forces, by in zip(*found, differences(f, model, q, v, tau), strict=True):
         assert relative_error(accelerations, by[:nv], 1.0) < TOLERANCE
         assert relative_error(forces, by[nv:], 1.0) < TOLERANCE
+
+
+K = np.array([[1.0, 2.0, 0.0, 0.0, 0.3, 0.0], [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]])
+INPUT_ROWS = sarrus.link_rows("tip_b", K, k="input")
+HELD = sarrus.contact("tip_a", 6, stabilization=0.05, at=(np.array([0.1, 0.2, 0.3]), np.eye(3)))
+
+
+@pytest.mark.parametrize("method", [None, "prox_ltl", "pv_soft", "ltl_soft"])
+def test_methods_and_accelerations_that_are_given(method):
+    """Rigid and soft: derivatives with respect to everything, k too."""
+    model = limbs(HELD, INPUT_ROWS, root="free", middle=("spherical", "cylindrical"))
+    q, v = sarrus.random_state(model.without_constraints(), 5)
+    tau, k = np.random.default_rng(2).normal(size=model.nv), np.array([0.3, -0.2])
+    soft = {"weight": 50.0} if method in ("pv_soft", "ltl_soft") else {}
+    got = sarrus.forward_dynamics_derivatives(model, q, v, tau, k, method=method, **soft)
+    assert (got.status, got.unique, got.rank) == (Status.OK, 1.0, model.n_rows)
+    options = soft or {"tolerance": 1e-14}
+
+    def f(*state):
+        x = sarrus.catalog()[method or "prox_ltl"](model, *state, **options)
+        return np.concatenate([x.qdd, x.forces])
+
+    n, now = model.nv, f(q, v, tau, k)
+    assert relative_error(got.qdd, now[:n], 1.0) < 1e-9
+    assert relative_error(got.forces, now[n:], 1.0) < 1e-9
+    accelerations = got.dqdd_dq, got.dqdd_dv, got.dqdd_dtau, got.dqdd_dk
+    forces = got.dforces_dq, got.dforces_dv, got.dforces_dtau, got.dforces_dk
+    for x, y, by in zip(accelerations, forces, differences(f, model, q, v, tau, k), strict=True):
+        assert relative_error(x, by[:n], 1.0) < TOLERANCE
+        assert relative_error(y, by[n:], 1.0) < TOLERANCE
+
+
+def test_external_forces_are_joint_forces_by_the_jacobian():
+    """dqdd / df of a body is dqdd / dtau J^T."""
+    model = limbs(HELD, root="free")
+    q, v = sarrus.random_state(model.without_constraints(), 5)
+    tau, body = np.zeros(model.nv), 3
+    got = sarrus.forward_dynamics_derivatives(model, q, v, tau)
+    J = sarrus.frame_jacobian(model, q, model.body_names[body])
+
+    def f(force):
+        external = np.zeros((model.nb, 6))
+        external[body] = force
+        return sarrus.prox_ltl(model, q, v, tau, external_forces=external, tolerance=1e-14).qdd
+
+    by_force = np.stack([slope(lambda t, e=e: f(t * e)) for e in np.eye(6)], axis=1)
+    assert relative_error(got.dqdd_dtau @ J.T, by_force, 1.0) < TOLERANCE
+
+
+def test_a_method_that_is_none_is_an_error_in_words():
+    model = limbs(HELD)
+    q, v = sarrus.random_state(model.without_constraints(), 0)
+    with pytest.raises(SarrusError, match="prox_ltl"):
+        sarrus.forward_dynamics_derivatives(model, q, v, v, method="aba")
+    with pytest.raises(SarrusError, match="weight"):
+        sarrus.forward_dynamics_derivatives(model, q, v, v, method="pv_soft")
+
+
+@pytest.mark.parametrize(("name", "feet", "size"), [("solo12", 4, 3), ("talos_full_v2", 2, 6)])
+def test_contacts_beside_pinocchio(name, feet, size):
+    pytest.importorskip("pinocchio")
+    if name not in example_robots():
+        pytest.skip("example-robot-data is not here")
+    contest = next(x for x in derivative_peers.CONTESTS if x.robot == name and x.feet)
+    assert (len(contest.feet), contest.size) == (feet, size)
+    model, path = derivative_peers.robot_of(contest)
+    q, v = sarrus.random_state(model.without_constraints(), 0)
+    tau = np.random.default_rng(1).normal(size=model.nv)
+    got = sarrus.forward_dynamics_derivatives(model, q, v, tau)
+    peer = derivative_peers.Peer(contest, path)  # which keeps what it returns
+    for found, wanted in zip(got[2:8], peer(q, v, tau), strict=True):
+        assert relative_error(found, wanted, 1.0) < 1e-8

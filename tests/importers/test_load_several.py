@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.errors import ImportFileError
+from sarrus.errors import ImportFileError, UnknownNameError
+from sarrus.importers.load import example_robots
 
 ARM = """<robot name="arm"><link name="base"/><link name="link"><inertial><mass value="1"/><origin xyz="0 0 0.5"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -25,6 +26,13 @@ def test_two_files_are_one_world():
     q, v = sarrus.random_state(both, 0)
     expected = sarrus.aba(alone, q[-1:], v[-1:], [0.0])
     assert np.allclose(sarrus.aba(both, q, v, np.zeros(both.nv))[-1:], expected)
+
+
+@pytest.mark.skipif(not example_robots(), reason="example-robot-data is not installed")
+def test_robots_of_the_package_by_name():
+    assert sarrus.load("example:solo12", floating_base=True).nv == 18
+    with pytest.raises(UnknownNameError, match="Valid"):
+        sarrus.load("example:no_such_robot")
 
 
 def test_names_that_clash_get_the_robots_name():

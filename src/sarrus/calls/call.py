@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.calls.defaults import planned_dynamics
 from sarrus.calls.evaluator import evaluator_of, interpreting
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
@@ -107,7 +108,7 @@ def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:
 
 
 def install_verbs() -> None:
-    install(call=call, op_count=op_count, compile=_compile)
+    install(call=call, op_count=op_count, compile=_compile, planned_dynamics=planned_dynamics)
 
 
 def _compile(*args: Any, **options: Any) -> Any:

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
 from sarrus.algorithms.tree.bias_forces import bias_forces
 from sarrus.algorithms.tree.rnea import rnea
+from sarrus.calls.defaults import default_dynamics, pay
 from sarrus.errors import check_name, unknown_name
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
+from sarrus.planning.candidates import EMBEDDED, TREE, structural_method
 from sarrus.registry.algorithm import Algorithm, AnyAlgorithm
-from sarrus.registry.features import Feature, found_in
 from sarrus.registry.table import catalog, check_model, find
 from sarrus.spatial.parameter import is_casadi
 from sarrus.status import Status
 
-TREE = "aba"
-EMBEDDED = "ce_aba"
-CONTACTS = "constrained_aba"  # like the next, it needs no full rank: redundant contacts and loops are no surprise
-LOOPS = "lcaba"
-ALL_BODIES = "prox_bbo"  # rows on every body make all links neighbours, which costs lcaba several times as much
 _BALANCED = 1e-6  # of the forces on the joints
-
-
-def default_method(model: Model) -> str:
-    """aba without constraints, ce_aba if all are embedded, constrained_aba if they are of links, lcaba with loops."""
-    found = found_in(model)
-    if Feature.CENTER_OF_MASS in found:
-        return ALL_BODIES
-    rows = found & Feature.ROWS
-    if rows:
-        return CONTACTS if rows == Feature.LINKS else LOOPS
-    return EMBEDDED if Feature.EMBEDDED in found else TREE
 
 
 def methods() -> dict[str, AnyAlgorithm]:
@@ -48,7 +34,7 @@ def method_for(model: Model, method: str | AnyAlgorithm | None) -> str:
         raise unknown_name("method of forward dynamics", method, methods())
     answers = _answers(model)
     if method not in answers:
-        answers[method] = _checked_method(model, default_method(model) if method is None else method)
+        answers[method] = _checked_method(model, structural_method(model) if method is None else method)
     return answers[method]
 
 
@@ -70,15 +56,22 @@ def forward_dynamics(
 ) -> ConstrainedDynamicsResult:
     """Accelerations and constraint forces: M qdd + c = tau + J^T forces, subject to the model's constraints.
 
-    method     one of `sarrus.methods()` or its name; default: aba without constraints (ce_aba where all are embedded),
-               constrained_aba with constraints of links against the world, lcaba with loops, prox_bbo where the centre
-               of mass is constrained
+    method     one of `sarrus.methods()` or its name; default: that of the model's plan (`sarrus.plan`). Until there is
+               one: aba without constraints (ce_aba where all are embedded), constrained_aba with constraints of links
+               against the world, lcaba with loops, prox_bbo where the centre of mass is constrained
     arguments  further inputs and options of the method: `k`, `external_forces`, `weight`, ...
 
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
     """
-    name = method_for(model, method)
-    result = find(name)(model, q, v, tau, **arguments)
+    if method is None and isinstance(model, Model):
+        default, start = default_dynamics(model, arguments), time.perf_counter()
+        name = default.method if default.planned else method_for(model, None)
+        result = find(name)(model, q, v, tau, **(default.options | arguments))
+        if not default.planned:
+            pay(model, time.perf_counter() - start)
+    else:
+        name = method_for(model, method)
+        result = find(name)(model, q, v, tau, **arguments)
     if name == TREE:
         external = arguments.get("external_forces")
         return _without_forces(result, _balance(model, q, v, tau, result, external))

@@ -13,7 +13,15 @@ import typer
 
 from sarrus import zoo
 from sarrus.algorithms.tree.crba import crba
-from sarrus.errors import ImportFileError, SarrusError, StateError, UnsupportedError, check_name, unknown_name
+from sarrus.errors import (
+    ImportFileError,
+    SarrusError,
+    StateError,
+    UnsupportedError,
+    check_name,
+    listed,
+    unknown_name,
+)
 from sarrus.importers import load, load_urdf
 from sarrus.importers.load import example_robot
 from sarrus.model.actuators import actuated_joints
@@ -201,3 +209,15 @@ def _as_controller(found: Any, model: Model, text: str) -> Any:
     if count != 3:
         raise UnsupportedError(f"--controller {text!r} takes {count} arguments: expected (t, q, v) -> tau, or (model)")
     return found
+
+
+def frame_option(method: str, model: Model, frame: str | None) -> dict[str, str]:
+    """The option `frame` of a method that has one; an error that says so where it is missing, or not for it."""
+    wants = "frame" in find(method).options
+    if wants and frame is None:
+        raise UnsupportedError(f"{method} is of a frame: give --frame NAME. Valid: {listed(model.frame_names, 12)}")
+    if frame is not None and not wants:
+        raise UnsupportedError(f"--frame {frame}: {method} is not of a frame")
+    if frame is not None:
+        model.frame(frame)
+    return {} if frame is None else {"frame": frame}

@@ -59,7 +59,7 @@ def bench(
     with Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("compiling", total=rounds + 3)
         report = measure(
-            robot, model, method, batch, rounds, {} if frame is None else {"frame": frame},
+            robot, model, method, batch, rounds, arguments.frame_option(method, model, frame),
             progress=lambda label=None: progress.update(task, advance=1, description=label or "timing"),
         )  # fmt: skip
     if as_json:

@@ -31,7 +31,7 @@ def codegen(
     Compile it with any C compiler and link with -lm; the header documents the function.
     """
     model = arguments.robot_for(robot, floating_base, method, allow_outside)
-    options: dict[str, Any] = {} if frame is None else {"frame": frame}
+    options: dict[str, Any] = dict(arguments.frame_option(method, model, frame))
     tape = trace(model, method, **options)
     name = identifier(f"{model.name}_{method}")
     source = write_c(tape, output, name, np.dtype(np.float32 if single_precision else np.float64))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
@@ -20,6 +21,14 @@ def table(
     for row in rows:
         made.add_row(*row)
     return made
+
+
+def print_table(console: Console, made: Table) -> None:
+    """A table. Where it goes to a file or a pipe, as wide as it is: names are not broken that somebody looks for."""
+    if not console.is_terminal:
+        needed = Measurement.get(console, console.options.update(max_width=10_000), made).maximum
+        console = Console(file=console.file, width=max(console.width, needed), quiet=console.quiet)
+    console.print(made)
 
 
 def print_plain(console: Console, text: str, style: str = "") -> None:

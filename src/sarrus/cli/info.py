@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from sarrus.cli import arguments
-from sarrus.cli.console import print_plain, spinner, table
+from sarrus.cli.console import print_plain, print_table, spinner, table
 from sarrus.errors import IllPosedError, UnsupportedError, listed
+from sarrus.mechanics.contact.broad_phase import roots_of
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body
 from sarrus.model.geometries import Geometry
@@ -21,6 +22,7 @@ from sarrus.model.meeting_pairs import meeting_pairs
 from sarrus.model.model import Model
 from sarrus.registry.table import catalog
 
+_PICTURES = ("visual", "camera", "light", "texture", "material", "skin", "color", "picture")
 _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 
 
@@ -51,7 +53,7 @@ def info(
         typer.echo(json.dumps(_as_dict(model, counts, refused), indent=2))
         return
     show_model(console, model)
-    console.print(_count_table(model, counts))
+    print_table(console, _count_table(model, counts))
     for reason, names in _by_reason(refused).items():
         print_plain(console, f"not for this robot: {', '.join(names)}: {reason}")
 
@@ -72,7 +74,7 @@ def show_model(console: Console, model: Model) -> None:
     )
     bodies = [_body_row(model, i, body) for i, body in enumerate(model.bodies)]
     columns = ("#", "body", "parent", "joint", "type", "q", "v", "mass [kg]")
-    console.print(table(columns, bodies, numbers=("#", "mass [kg]"), title="bodies"))
+    print_table(console, table(columns, bodies, numbers=("#", "mass [kg]"), title="bodies"))
     rotors = {b.joint.name: b.joint.armature.max() for b in model.bodies if np.any(b.joint.armature)}
     if rotors:
         console.print(
@@ -83,18 +85,26 @@ def show_model(console: Console, model: Model) -> None:
             (c.name, c.in_words()[0] + ("" if c.active else " (inactive)"), c.in_words()[1], c.source)
             for c in model.constraints
         ]
-        console.print(table(("name", "kind", "between", "from"), rows, title="loops, couplings and tendons"))
+        print_table(console, table(("name", "kind", "between", "from"), rows, title="loops, couplings and tendons"))
     if model.actuators:
-        console.print(table(_ACTUATOR, map(_actuator_row, model.actuators), numbers=("gear",), title="actuators"))
+        rows = map(_actuator_row, model.actuators)
+        print_table(console, table(_ACTUATOR, rows, numbers=("gear",), title="actuators"))
     for line in (*_about_geometries(model), *_about_file(model)):
         print_plain(console, line)
     if model.import_report:
         console.print("[bold]import report[/bold]: in the file, not in the model")
-        for line in model.import_report:
+        for line in sorted(model.import_report, key=lambda line: _importance(model, line)):
             lost = "lost physics: " if line in model.lost_physics else ""
-            console.print(f"  - {lost}{line}", markup=False, highlight=False)
+            print_plain(console, f"  - {lost}{line}")
     else:
         console.print("import report: nothing was dropped")
+
+
+def _importance(model: Model, line: str) -> int:
+    """Physics that is lost first, pictures last."""
+    if line in model.lost_physics:
+        return 0
+    return 2 if any(word in line for word in _PICTURES) else 1
 
 
 def _parent(model: Model, body: Body) -> str:
@@ -122,7 +132,13 @@ def _about_geometries(model: Model) -> list[str]:
     counts = ", ".join(f"{count} {shape}" for shape, count in _shapes(model).items())
     world = [f"{g.name} ({_shape(g)})" for g in model.geometries if g.body == WORLD]
     ground = f"on the world: {listed(world)}" if world else "none on the world: no ground"
-    return [f"geometries: {counts}; {ground}; {len(meeting_pairs(model))} pairs may meet"]
+    roots = roots_of(model.parents)
+    pairs = [
+        (roots[model.geometries[pair.a].body], roots[model.geometries[pair.b].body]) for pair in meeting_pairs(model)
+    ]
+    own = sum(a == b for a, b in pairs)
+    within = f", {own} of them within one robot (--self-collision)" if own else ""
+    return [f"geometries: {counts}; {ground}; {len(pairs)} pairs may meet{within}"]
 
 
 def _about_file(model: Model) -> list[str]:

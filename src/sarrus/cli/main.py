@@ -15,6 +15,7 @@ from sarrus.cli.check import check
 from sarrus.cli.codegen import codegen
 from sarrus.cli.info import info
 from sarrus.cli.paper import paper
+from sarrus.cli.plan import plan
 from sarrus.cli.simulate import simulate
 from sarrus.cli.view import view
 from sarrus.errors import SarrusError
@@ -36,6 +37,10 @@ app = typer.Typer(
     See whether its loops close, and what they leave free:
 
         [bold]sarrus check cassie.xml[/bold]
+
+    See how its dynamics are best computed, and why:
+
+        [bold]sarrus plan cassie.xml --draw cassie.svg[/bold]
 
     Look at it in the browser; let it move:
 
@@ -67,7 +72,7 @@ def _root(
     pass
 
 
-for command in (info, check, simulate, bench, codegen, view, paper):
+for command in (info, check, plan, simulate, bench, codegen, view, paper):
     app.command()(command)
 app.add_typer(cache, name="cache")
 

@@ -16,6 +16,7 @@ from sarrus.importers.mujoco_state import from_mujoco_state, to_mujoco_state
 from sarrus.importers.pinocchio_model import to_pinocchio_configuration
 from sarrus.model.model import Model
 
+_PINOCCHIO_DERIVATIVES = {"aba_derivatives": "computeABADerivatives", "rnea_derivatives": "computeRNEADerivatives"}
 _PINOCCHIO_BATCH = {"aba": "abaInParallel", "rnea": "rneaInParallel"}
 
 
@@ -40,18 +41,17 @@ def robot_file(robot: str) -> Path | None:
 def pinocchio_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:
     """Pinocchio on the same states, or why not."""
     path = robot_file(robot)
+    if method in _PINOCCHIO_DERIVATIVES:
+        return _pinocchio_derivatives(robot, model, method, arrays)
     if method not in ("aba", "rnea", "crba"):
         return f"Pinocchio: no counterpart of {method}"
     if path is None or path.suffix != ".urdf":
         return "Pinocchio: it can only be compared on a URDF file"
-    try:
-        import pinocchio as pin
-    except ImportError:
-        return "Pinocchio: not installed (pip install pin)"
-    floating = any(body.joint.name == "root_joint" and body.joint.type.name == "free" for body in model.bodies)
-    built = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
-    if list(built.names)[1:] != list(model.joint_names):
-        return "Pinocchio: it orders the joints of this file differently"
+    built = _built(path, model)
+    if isinstance(built, str):
+        return built
+    import pinocchio as pin
+
     data = built.createData()
     q = to_pinocchio_configuration(model, arrays[0])
     rest = arrays[1:]
@@ -65,6 +65,39 @@ def pinocchio_peer(robot: str, model: Model, method: str, arrays: list[np.ndarra
     if method == "crba":
         reference = np.triu(reference) + np.triu(reference, 1).T
     return Peer("Pinocchio", single, batch, reference)
+
+
+def _built(path: Path, model: Model) -> Any:
+    """Pinocchio's model of the file, or why there is none."""
+    try:
+        import pinocchio as pin
+    except ImportError:
+        return "Pinocchio: not installed (pip install pin)"
+    floating = any(body.joint.name == "root_joint" and body.joint.type.name == "free" for body in model.bodies)
+    built = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
+    if list(built.names)[1:] != list(model.joint_names):
+        return "Pinocchio: it orders the joints of this file differently"
+    return built
+
+
+def _pinocchio_derivatives(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:
+    """Of forward or inverse dynamics, in the order of our results."""
+    path = robot_file(robot)
+    if path is None or path.suffix != ".urdf":
+        return "Pinocchio: it can only be compared on a URDF file"
+    built = _built(path, model)
+    if isinstance(built, str):
+        return built
+    import pinocchio as pin
+
+    data = built.createData()
+    q, v, x = (np.ascontiguousarray(a[0]) for a in (to_pinocchio_configuration(model, arrays[0]), *arrays[1:3]))
+    single = partial(getattr(pin, _PINOCCHIO_DERIVATIVES[method]), built, data, q, v, x)
+    by = [np.array(part) for part in single()]
+    by[2] = np.triu(by[2]) + np.triu(by[2], 1).T  # Pinocchio fills half of what is symmetric
+    value = pin.aba(built, built.createData(), q, v, x) if method == "aba_derivatives" else data.tau
+    first = np.concatenate([np.ravel(value), *(np.ravel(part) for part in by)])
+    return Peer("Pinocchio", single, None, first)
 
 
 def mujoco_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:

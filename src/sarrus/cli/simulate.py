@@ -158,6 +158,8 @@ def simulate(
             q0, v0 = start.q, start.v
             model = sarrus.embed(loaded) if embed else loaded
             dt = dt or loaded.time_step or _DT
+            if 0.0 < duration < dt * (1.0 - 1e-9):
+                raise StateError(f"--duration {duration:g} is shorter than one step of {dt:g} s: nothing would move")
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
             touching = sarrus.ContactOptions(restitution=restitution, self_collision=self_collision, slots=slots)
             options = touching if contacts else False

@@ -25,6 +25,22 @@ def contacts_at_end(trajectory: Trajectory) -> dict[str, Any] | None:
     }
 
 
+def what_was_left_out(trajectory: Trajectory) -> list[str]:
+    """When contacts found no slot, and what to try; nothing if all found one."""
+    status = np.atleast_2d(trajectory.arrays["status"])
+    missed = status == float(Status.CONTACTS_LEFT_OUT)
+    contacts = trajectory.contacts
+    if not missed.any() or contacts is None:
+        return []
+    robot = int(np.argmax(missed.any(axis=1)))
+    slots = contacts.numbers.shape[-1]
+    when = trajectory.time[int(np.argmax(missed[robot]))]
+    return [
+        f"more touched at once than the {slots} slots, or too suddenly, first after {when:.4g} s: something sank in by "
+        f"more than 0.1 mm in such a step. Try --slots {2 * slots} (compiling takes longer), or a smaller --dt"
+    ]
+
+
 def where_it_diverged(trajectory: Trajectory) -> list[str]:
     """When and where a state was lost, and what to try; nothing if none was."""
     status = np.atleast_2d(trajectory.arrays["status"])
@@ -45,10 +61,13 @@ def where_it_diverged(trajectory: Trajectory) -> list[str]:
             slot = int(np.argmax(before.normal_forces * before.touching))
             a, b = before.names[before.numbers[slot]]
             lines.append(f"the hardest contact was {a} on {b}, {before.normal_forces[slot]:.3g} N")
-    half = 0.5 * float(one.settings["dt"])
+    dt, of_file = float(one.settings["dt"]), model.time_step
     held = bool(model.spanning.active_constraints) and one.settings["project_every"] != 1
-    tries = [*["--project-every 1"] * held, f"--dt {half:g}"]
+    smaller = f"--dt {of_file:g} (the file's)" if of_file is not None and of_file < dt else f"--dt {0.5 * dt:g}"
+    tries = [*["--project-every 1"] * held, smaller]
     if one.settings["integrator"] != "implicit":
         tries.append("--integrator implicit (springs, dampers and PD gains)")
+    if any(np.isfinite([*body.joint.lower, *body.joint.upper]).any() for body in model.bodies):
+        tries.append("--no-limits (are joints outside their limits?)")
     lines.append(f"try {' or '.join(tries)}, smaller gains of a controller; `sarrus check` tells what is singular")
     return lines

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sarrus.cli.simulation_outcome import contacts_at_end, where_it_diverged
+from sarrus.cli.simulation_outcome import contacts_at_end, what_was_left_out, where_it_diverged
 from sarrus.cli.simulation_start import brakes
 from sarrus.codegen.tape.trace import op_count
 from sarrus.model.model import Model
@@ -42,7 +42,7 @@ def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: floa
         "interrupted": bool(settings["interrupted"]),
         "operations_per_step": counted, "contacts": len(settings["contact_names"]) if touches else 0,
         "contacts_at_end": contacts_at_end(trajectory), "weight": float(model.mass * np.linalg.norm(model.gravity)),
-        "diverged": where_it_diverged(trajectory),
+        "diverged": where_it_diverged(trajectory), "left_out": what_was_left_out(trajectory),
         "iterates": not touches and "tolerance" in find(settings["method"]).options,
         "compile_seconds": compile_seconds, "seconds": seconds,
         "us_per_step": 1e6 * seconds / done if done else None,
@@ -106,7 +106,7 @@ def show(console: Console, summary: dict[str, Any]) -> None:
         table.add_row("status", f"[{style}]{words}[/{style}]: {count:,} recorded states")
     if summary["failed_robots"] and summary["robots"] > 1:
         table.add_row("", f"[bold red]{summary['failed_robots']:,} of {summary['robots']:,} robots failed[/bold red]")
-    for line in summary["diverged"]:
+    for line in (*summary["diverged"], *summary["left_out"]):
         table.add_row("", f"[bold red]{escape(line)}[/bold red]")
     for line in summary.get("notes", ()):
         table.add_row("note", escape(line))

@@ -18,6 +18,7 @@ from sarrus.model.compose import attach
 from sarrus.model.model import Model
 
 _PACKAGE = "example-robot-data"
+EXAMPLE = "example:"  # before the name of one of its robots, here as on the command line
 
 
 def load(
@@ -28,7 +29,8 @@ def load(
     allow_nonphysical: bool = False,
     allow_outside: bool = False,
 ) -> Model:
-    """Read a robot from a URDF or MJCF file (a path), or from a string of XML. The root tag tells which.
+    """Read a robot from a URDF or MJCF file (a path), from a string of XML, or `example:NAME`, a robot of the package
+    example-robot-data. The root tag tells which format it is.
 
     source             several of them make one world: each robot stands in it as its file says. Names that two of
                        them have get the later robot's name and a slash put before them (`attach`)
@@ -46,6 +48,8 @@ def load(
             raise ImportFileError("load: `extended` is about one URDF: load that alone, and `sarrus.attach` the others")
         one = partial(load, floating_base=floating_base, allow_nonphysical=allow_nonphysical)
         return _one_world([one(x, allow_outside=allow_outside) for x in source])
+    if isinstance(source, str) and source.startswith(EXAMPLE):
+        source = example_robot(source.removeprefix(EXAMPLE))
     document = read_document(source)  # type: ignore[arg-type]
     if document.tag == "robot":
         return load_urdf(document, floating_base, extended=extended, allow_nonphysical=allow_nonphysical)

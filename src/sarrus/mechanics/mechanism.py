@@ -175,10 +175,17 @@ def node_accelerations(nodes: list[Node], qdd: Array) -> list[Array]:
     return a
 
 
-def spanning(at: Mechanism, ydd: Array, status: Scalar) -> tuple[Array, Scalar]:
-    """Accelerations of all joints from those of the tree, and the status, which tells of a singular cluster."""
+def spanning(at: Mechanism, ydd: Array) -> Array:
+    """Accelerations of all joints from those of the tree."""
     if at.embedded is None:
-        return ydd, status
+        return ydd
     with stage("clusters"):
-        qdd = at.embedded.expand(ydd, bias=True)
-        return qdd, choose(SINGULAR, at.embedded.regularity(), status, Status.CLUSTER_SINGULAR)
+        return at.embedded.expand(ydd, bias=True)
+
+
+def if_regular(status: Scalar, at: Mechanism) -> Scalar:
+    """The status, unless an embedded cluster is singular at this state."""
+    if at.embedded is None:
+        return status
+    with stage("clusters"):
+        return choose(SINGULAR, at.embedded.regularity(), status, Status.CLUSTER_SINGULAR)

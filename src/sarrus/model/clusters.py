@@ -47,7 +47,13 @@ def find_clusters(model: Model, constraints: Sequence[Constraint]) -> list[Clust
             )
         joints, held = _coupled(model, constraint), held_bodies(model, constraint)
         meet = tree.common_ancestor([*(tree.parents[i] for i in joints), *held])
-        _join(groups, tree.support([*joints, *held]) - tree.support([meet]), [constraint.name])
+        bodies = tree.support([*joints, *held]) - tree.support([meet])
+        if not bodies:
+            raise UnsupportedError(
+                f"constraint {constraint.name!r} cannot be embedded: both of its frames are on one body, which nothing "
+                f"moves against itself"
+            )
+        _join(groups, bodies, [constraint.name])
     while _grow(tree, groups):
         pass
     order = [constraint.name for constraint in constraints]

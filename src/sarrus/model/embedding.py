@@ -25,6 +25,14 @@ class Cluster:
     blocks: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()  # (rows, dependent velocities)
     lengths: tuple[tuple[float, ...], ...] = ()  # per block: squared lengths that its rows usually have, about
 
+    def __hash__(self) -> int:
+        """Kept: clusters are options of kernels, which every call looks up."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.bodies, self.constraints, self.independent, self.blocks))
+
     def with_coordinates(
         self,
         independent: Sequence[int],

@@ -22,7 +22,7 @@ from sarrus.planning.coordinates import ROUNDING, divide, is_constant
 from sarrus.spatial.arrays import Array
 
 _SAMPLES = 4
-_TOLERANCE = 1e-4  # what an exporter's rounding may make of a singular value that should be zero
+TOLERANCE = 1e-4  # what an exporter's rounding may make of a singular value that should be zero
 _CLOSED = 1e-9
 _STEPS = 30  # of a search for a configuration
 
@@ -33,7 +33,7 @@ def embed(
     *,
     independent: Sequence[str] = (),
     at: Array | None = None,
-    tolerance: float = _TOLERANCE,
+    tolerance: float = TOLERANCE,
 ) -> Model:
     """The same robot with loops and couplings embedded: they hold by construction, and cost no rows.
 
@@ -55,7 +55,7 @@ def embed(
     if not (isinstance(tolerance, (int, float)) and ROUNDING <= tolerance < 1.0):
         raise UnsupportedError(f"tolerance is {tolerance!r}: expected a number from {ROUNDING:g} to 1, such as 1e-4")
     clusters = find_clusters(model, chosen)
-    samples = _samples(model, {c.name for c in chosen}, at, tolerance)
+    samples = configurations_on(model, {c.name for c in chosen}, at, tolerance)
     divided = tuple(divide(model, cluster, samples, wanted, tolerance) for cluster in clusters)
     return replace(model, embedding=Embedding(divided, tuple(samples)))
 
@@ -71,7 +71,9 @@ def _chosen(model: Model, names: Sequence[str] | None) -> list[Constraint]:
     return [c for name, c in valid.items() if name in names]
 
 
-def _samples(model: Model, names: set[str], at: Array | None, tolerance: float) -> list[Array]:
+def configurations_on(
+    model: Model, names: set[str], at: Array | None = None, tolerance: float = TOLERANCE
+) -> list[Array]:
     """A few configurations on the constraints that are to be embedded, the first near the robot's home.
 
     Loops that a file's rounding keeps from closing are closed as far as they can be.

@@ -69,8 +69,14 @@ def batch_size(sizes: dict[str, int]) -> int | None:
     return next(iter(sizes.values()), None)
 
 
+def planned_dynamics(model: Model) -> tuple[str, dict[str, Any]]:
+    """The method of forward dynamics that a model is best computed by, and its options."""
+    method, options, *_ = _verbs["planned_dynamics"](model)
+    return method, options
+
+
 def install(**verbs: Callable[..., Any]) -> None:
-    """Say what calling, counting and compiling does: the rooms that know lie above this one (`calls/call.py`)."""
+    """Say what calling, counting, compiling and planning does: the rooms that know lie above this (`calls/call.py`)."""
     _verbs.update(verbs)
 
 

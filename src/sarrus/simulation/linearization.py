@@ -7,7 +7,7 @@ states s_i = (q_i, v_i, tau_i), each of which follows from x, u and the accelera
 
 and so does the state after the step. Derivatives of the step (`open_step`) and of the dynamics are kernels; the method
 of dynamics is differentiated at its solution, never through its iterations. A projection after the step is
-differentiated as one step of Gauss and Newton from there: what the steps after it would add is of the second order in
+differentiated as two steps of Gauss and Newton from there: what the steps after them would add is of the third order in
 the drift that the projection removes.
 
 Where rows are redundant only while a loop is closed, accelerations have derivatives only along motions that keep it so:
@@ -31,7 +31,8 @@ from sarrus.model.model import Model
 from sarrus.model.state import moved
 from sarrus.registry.table import find
 from sarrus.simulation.open_step import STAGES, open_step_algorithm
-from sarrus.simulation.step import StepSettings, kernel_algorithm
+from sarrus.simulation.projection import closure_error
+from sarrus.simulation.step import OPEN, StepSettings, kernel_algorithm
 from sarrus.simulation.step_kernels import implicit_step
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
@@ -95,6 +96,10 @@ class Linearizer:
         both = np.concatenate([varied("q"), varied("v")], axis=1)
         return Linearization(both[..., : 2 * nv], both[..., 2 * nv :]), NearState(slopes.q, slopes.v)
 
+    def is_projected(self, q: Array, due: Array) -> Array:
+        """(B,) whether states that a step led to are projected, because it is due (B,) or loops are open."""
+        return due | (closure_error(self.model, q) > OPEN)
+
     def onto_constraints(self, q: Array, v: Array, changes: Array) -> Array:
         """What a projection of states onto the constraints makes of changes (B, 2 nv, k) of them."""
         batch, size, k = changes.shape
@@ -140,9 +145,10 @@ class NearState(NamedTuple):
 
 
 def towards_constraints(model: Model, q: Array, v: Array) -> NearState:
-    """What a projection onto the constraints does to a state close by: one step of positions, then velocities."""
-    rows = _rows_at(model, q)
-    q = moved(model, q, rows.step(-rows.error, 0.0))
+    """What a projection onto the constraints does to a state close by: two steps of positions, then velocities."""
+    for _ in range(2):
+        rows = _rows_at(model, q)
+        q = moved(model, q, rows.step(-rows.error, 0.0))
     return NearState(q, without_opening(_rows_at(model, q), v))
 
 

@@ -47,9 +47,14 @@ def rollout_gradient(
         numbers = np.tile(np.arange(span.start, span.stop), batch)
         (A, B), after = linearizer(of_span(q), of_span(v), numbers, {name: of_span(x) for name, x in inputs.items()})
         A, B, q1, v1 = (M.reshape(batch, len(span), *M.shape[1:]) for M in (A, B, *after))
+        which = np.zeros((batch, len(span)), bool)
+        if project_every:
+            due = (numbers + 1) % project_every == 0
+            which = linearizer.is_projected(after.q, due).reshape(batch, len(span))
         for t in reversed(span):
-            if project_every and (t + 1) % project_every == 0:
-                adjoint = linearizer.back_through_projection(q1[:, t - span.start], v1[:, t - span.start], adjoint)
+            k, those = t - span.start, which[:, t - span.start]
+            if those.any():
+                adjoint[those] = linearizer.back_through_projection(q1[those, k], v1[those, k], adjoint[those])
             u_bar[:, t] = _back(B[:, t - span.start], adjoint)
             adjoint = _back(A[:, t - span.start], adjoint) + bars[:, t]
     return RolloutGradient(adjoint[:, :nv], adjoint[:, nv:], u_bar)

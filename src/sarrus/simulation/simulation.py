@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.calls.defaults import Default, default_dynamics
 from sarrus.calls.dynamics import method_for
 from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
@@ -48,7 +49,7 @@ from sarrus.status import Status
 # are then independent by very little: taken at their word they would lock the mechanism.
 ON_GROUND = ("semi_implicit_euler", "implicit")  # integrators that know contacts
 _DT = 1e-3  # seconds, where nobody says
-_OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4}
+_OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4, "closed": 1e-4}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,8 @@ class Simulation:
     dt             seconds per step; None: as the model's file says, or 1e-3
     integrator     semi_implicit_euler, implicit, rk4, adaptive; auto: implicit where springs, dampers or servos are
                    stiff for steps of that size, else semi_implicit_euler (`notes` says why)
-    method         of forward dynamics (`sarrus.methods()`); None: what fits the robot
+    method         of forward dynamics (`sarrus.methods()`); None: by its plan (`sarrus.plan`), or
+                   until there is one what fits the robot's structure
     controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
     options        of the method: a dictionary
     project_every  steps after which the state is projected onto the constraints, or before, once they are open by
@@ -279,8 +281,11 @@ class Simulation:
         linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
         now = {name: input_at(x, first) for name, x in inputs.items()}
         (A, B), after = linearizer(q, v, np.full(len(q), first), now)
-        if self._project_every and (first + 1) % self._project_every == 0:
-            A, B = (linearizer.onto_constraints(*after, changes) for changes in (A, B))
+        if self._project_every:
+            due = np.full(len(q), (first + 1) % self._project_every == 0)
+            which = linearizer.is_projected(after.q, due)
+            for changes in (A, B):
+                changes[which] = linearizer.onto_constraints(after.q[which], after.v[which], changes[which])
         return Linearization(A[0], B[0]) if single else Linearization(A, B)
 
     def vjp(
@@ -306,8 +311,8 @@ class Simulation:
         batch, steps = len(q), q.shape[1] - 1
         if steps and not np.isclose(trajectory.time[-1] - trajectory.time[0], steps * self.dt):
             raise StateError("vjp needs every state of a rollout: record_every=1, and this simulation's dt")
-        if trajectory.status is not None and np.any(trajectory.status >= Status.DIVERGED):
-            raise StateError("a rollout that diverged has no gradient: look at its status")
+        if trajectory.status is not None and np.any(trajectory.status >= Status.NOT_PROJECTED):
+            raise StateError(f"a rollout that failed has no gradient: {Status(int(np.max(trajectory.status))).words}")
         bars = [
             np.zeros((batch, steps + 1, model.nv))
             if x is None
@@ -344,6 +349,11 @@ class Simulation:
             notes += contact_notes(self.model, self._contact_options)
         return notes
 
+    @property
+    def touching_pairs(self) -> list[tuple[str, str]]:
+        """The names of the geometries, two each, that may touch; `ContactOptions(pairs=...)` sets them."""
+        return [] if self._contact is None else [pair.names for pair in self._contact.contacts.pairs]
+
     # --- how it is done ---------------------------------------------------------------------------------------
 
     @cached_property
@@ -351,9 +361,18 @@ class Simulation:
         """The model with Baumgarte's feedback where it is asked for."""
         return with_stabilization(self.model, self.stabilization)
 
-    @cached_property
+    @property
     def _method(self) -> str:
-        return method_for(self.stepped_model, self.method)
+        return self._dynamics.method
+
+    @cached_property
+    def _dynamics(self) -> Default:
+        """The method that was named, or the default one, with options."""
+        if self.method is None and isinstance(self.options, dict | None):
+            found = default_dynamics(self.stepped_model, self.options or (), of=self.model)
+            if found.planned:
+                return found
+        return Default(method_for(self.stepped_model, self.method), {})
 
     @cached_property
     def _contact(self) -> ContactSettings | None:
@@ -394,7 +413,7 @@ class Simulation:
     def _step_settings(self) -> StepSettings:
         """Those of a step without controllers."""
         usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
-        options = tuple(sorted((usual | (self.options or {})).items()))
+        options = tuple(sorted((usual | self._dynamics.options | (self.options or {})).items()))
         which, contact = self._acting if self.joint_forces else NONE, self._contact
         dt = None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)  # None: the kernel's input
         parameters = joint_force_parameters(self.stepped_model, which, dt)

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.algorithms.position.project import project
-from sarrus.calls.dynamics import EMBEDDED
 from sarrus.mechanics.bodies import joint_kinematics
 from sarrus.mechanics.constraints.rows import position_errors
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.planning.candidates import EMBEDDED
 from sarrus.registry import table as registry
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.controllers import AbstractController
@@ -32,7 +32,7 @@ from sarrus.status import Status
 _LARGEST = 1e16  # of the squared size of q and v
 _PROJECTED = 1e-12  # metres or radians: where a projection ends
 _CLOSED = 1e-8  # metres or radians: an error that a projection may leave
-_OPEN = 1e-5  # metres or radians: what is further open is projected at once, due or not
+OPEN = 1e-5  # metres or radians: what is further open is projected at once, due or not
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def project_state(model: Model, q: Array, v: Array, alive: Array, worst_status: 
     errors, _ = position_errors(model, joint_kinematics(tree_of(model), q), q, None, of_dynamics=False)
     wanted: Scalar = due.item()
     for error in errors:
-        wanted = choose(within(_OPEN, 1e2), abs(error), 1.0, wanted)
+        wanted = choose(within(OPEN, 1e2), abs(error), 1.0, wanted)
     q, v, worst = replace_where(wanted, (q, v, vector(worst_status.item())), projected)
     return ProjectedState(q, v, scalar(worst[0]))
 

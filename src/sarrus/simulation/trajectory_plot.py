@@ -53,7 +53,8 @@ def plot(trajectory: Trajectory, path: str | PathLike[str] | None, joints: list[
         axes.set_xlabel("time [s]")
         axes.tick_params(labelbottom=True)
     of = "" if trajectory.batch is None else f", robot 0 of {trajectory.batch}"
-    figure.suptitle(f"{trajectory.model.name}{of}", fontsize=11)
+    length = float(whole.time[-1] - whole.time[0])
+    figure.suptitle(f"{trajectory.model.name}{of}: motion over {length:g} s", fontsize=11)
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
@@ -62,7 +63,7 @@ def plot(trajectory: Trajectory, path: str | PathLike[str] | None, joints: list[
 def _figure(panels: int) -> Any:
     drawing = optional_package("matplotlib.figure", "plots need matplotlib", "'sarrus[plots]'")
     rows = -(-panels // 2)
-    figure = drawing.Figure(figsize=(11.0, 2.7 * rows + 0.6), layout="constrained")  # no global state, no window
+    figure = drawing.Figure(figsize=(13.0, 2.7 * rows + 0.6), layout="constrained")  # no global state, no window
     figure.subplots(rows, 2, sharex=True)
     return figure
 
@@ -75,7 +76,8 @@ def _draw(axes: Any, time: Array, panel: Panel) -> None:
             axes.semilogy(panel.errors_at, np.maximum(x, 1e-17), lw=1.1, color="tab:red")
     axes.set_ylabel(panel.quantity)
     if panel.has_legend and panel.lines:
-        axes.legend(fontsize=7, framealpha=0.75, edgecolor="none", ncols=2, loc="best", handlelength=1.2)
+        # Beside the curves, which it would hide.
+        axes.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02), handlelength=1.2)
     axes.grid(alpha=0.25, linewidth=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

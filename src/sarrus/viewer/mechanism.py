@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.calls.dynamics import default_method
+from sarrus.calls.defaults import default_dynamics
 from sarrus.codegen.runtime.compile import compile
 from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.mechanics.bodies import joint_kinematics, outward_motion, world_poses
@@ -59,7 +59,8 @@ class Mechanism:
 
     @cached_property
     def _dynamics(self) -> Any:
-        return compile(self.model, default_method(self.model))
+        chosen = default_dynamics(self.model)
+        return compile(self.model, chosen.method, **chosen.options)
 
     def poses(self, q: Array) -> Poses:
         if self._poses is None:

@@ -74,6 +74,24 @@ def test_boxes_that_hardly_touch() -> None:
         assert abs(found.gap[k].min() - distance) < 2e-9
 
 
+def test_boxes_apart_are_not_taken_for_touching() -> None:
+    """The gap is that of the best of the fifteen axes, or a thousandth of their size less, nearly flat or not."""
+    rng, cube, count = np.random.default_rng(36), Box((0.2, 0.2, 0.2)), 3000
+    turns = rng.normal(size=(count, 3)) * np.array([0.06, 0.06, 1.0])
+    angle = np.linalg.norm(turns, axis=1)
+    R = np.array([rotation_about(x / t, t) for x, t in zip(turns, angle, strict=True)])
+    p = np.column_stack([rng.uniform(-0.25, 0.25, (count, 2)), rng.uniform(0.2, 0.215, count)])
+    poses = Poses(R, p, *(np.tile(x, (count, *[1] * x.ndim)) for x in WORLD))
+    found = touches_of(cube, cube, poses)
+    for k in range(count):
+        crossed = np.array([np.cross(R[k][:, i], np.eye(3)[j]) for i in range(3) for j in range(3)])
+        axes = np.concatenate([R[k].T, np.eye(3), crossed])
+        axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
+        best = (np.abs(axes @ p[k]) - 0.1 * np.abs(axes @ R[k]).sum(axis=1) - 0.1 * np.abs(axes).sum(axis=1)).max()
+        if best > 0.0:
+            assert found.gap[k].min() > best - 1.01e-4
+
+
 def _pair(poses: Poses, k: int):
     pose_a, pose_b = poses.one(k)
     return pose_a, BOX, pose_b

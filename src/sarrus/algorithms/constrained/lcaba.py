@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.mechanism import Mechanism, mechanism, rows_of
-from sarrus.mechanics.solvers.elimination_order import minimum_degree, nodes_of
+from sarrus.mechanics.solvers.elimination_order import elimination_order, nodes_of
 from sarrus.mechanics.solvers.link_elimination import (
     Loads,
     eliminate_links,
@@ -47,6 +47,7 @@ def lcaba(
     tolerance: float = 1e-9,
     max_iterations: int = MAX_ITERATIONS,
     rank_tolerance: float = RANK_TOLERANCE,
+    order: tuple[int, ...] | None = None,
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with loops by LCABA, Algorithms 1 to 3: ABA in which rows are penalties, repeated.
 
@@ -59,11 +60,12 @@ def lcaba(
     max_iterations  solves, the first included
     rank_tolerance  rows that are independent of others by less than this (a singular value, relative to what is usual)
                     count as dependent, and are met in the sense of least squares
+    order           of the links (or clusters), by number, children before parents; default: minimum degree
     """
     at = mechanism(model, q, v, tau, external_forces)
     rows = rows_of(at, k, "lcaba", declared=mu is not None)
-    order = minimum_degree(at.tree, [nodes_of(r) for r in rows])
-    return augmented_lagrangian(at, rows, order, forces0, mu, tolerance, max_iterations, rank_tolerance)
+    eliminated = elimination_order(at.tree, [nodes_of(r) for r in rows], order)
+    return augmented_lagrangian(at, rows, eliminated, forces0, mu, tolerance, max_iterations, rank_tolerance)
 
 
 def augmented_lagrangian(

@@ -7,28 +7,31 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.constrained.ltl import free_forces
+from sarrus.algorithms.constrained.pv_soft import soft_weight
 from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.tree.crba import composite_bodies
+from sarrus.errors import check_name
+from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.derivatives.constraint_variation import constraint_variation
-from sarrus.mechanics.mechanism import mechanism, node_accelerations, rows_of
-from sarrus.mechanics.solvers.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
+from sarrus.mechanics.mechanism import Mechanism, mechanism, node_accelerations, rows_of
+from sarrus.mechanics.solvers.joint_space import ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.kkt_columns import Kkt
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.mechanics.solvers.mobility import typical_mobilities
 from sarrus.mechanics.solvers.result import if_determined, joined, proved
 from sarrus.model.model import Model
+from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.features import Feature
-from sarrus.registry.table import algorithm, find
+from sarrus.registry.table import algorithm, catalog, check_model, find
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
-from sarrus.spatial.linear_algebra import Ldl, ldl_growth, ldl_semidefinite, ldl_solve
-from sarrus.spatial.norms import if_finite, size
-from sarrus.spatial.precision import within
+from sarrus.spatial.linear_algebra import ldl_growth, ldl_solve
+from sarrus.spatial.norms import if_finite
 from sarrus.spatial.stacked import by_column
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
-_CONSISTENT = 1e-7  # of what rows ask for: what those may differ by that depend on others
+SOFT = ("pv_soft", "ltl_soft")  # methods
 
 
 class ForwardDynamicsDerivativesResult(NamedTuple):
@@ -45,6 +48,8 @@ class ForwardDynamicsDerivativesResult(NamedTuple):
     dforces_dq: Array  # (m, nv)
     dforces_dv: Array  # (m, nv)
     dforces_dtau: Array  # (m, nv)
+    dqdd_dk: Array  # (nv, inputs)
+    dforces_dk: Array  # (m, inputs)
     rank: Array  # () of J; where it is less than m, forces are one choice of many
     unique: Array  # () 1 where accelerations have derivatives along every column, 0: only along motions that J allows
     status: Array  # ()
@@ -63,14 +68,15 @@ def forward_dynamics_derivatives(
     k: Array | None = None,
     external_forces: Array | None = None,
     method: str | None = None,
+    weight: float | None = None,
 ) -> ForwardDynamicsDerivativesResult:
-    """Accelerations and constraint forces, and their derivatives with respect to q, v and tau.
+    """Accelerations and constraint forces, and their derivatives with respect to q, v, tau and k.
 
-    By the implicit function theorem at the solution of M qdd + c = tau + J^T f, J qdd = k: with R the derivative of
-    M qdd + c - J^T f and K that of J qdd - k, qdd and f held,
+    By the implicit function theorem at the solution of M qdd + c = tau + J^T f, J qdd + C f = k, C being the compliance
+    of soft methods, else zero: with R the derivative of M qdd + c - J^T f and K that of J qdd - k, qdd and f held,
 
-        [ M  -J^T ] [dqdd]     [ R ]        J M^-1 J^T df = J M^-1 R - K
-        [ J    0  ] [ df ] = - [ K ]        dqdd = M^-1 (J^T df - R)
+        [ M  -J^T ] [dqdd]     [ R ]        (J M^-1 J^T + C) df = J M^-1 R - K
+        [ J    C  ] [ df ] = - [ K ]        dqdd = M^-1 (J^T df - R)
 
     M = L^T D L and Y = J L^-1 have the tree's sparsity. Nothing differentiates through the iterations of a method.
 
@@ -79,50 +85,66 @@ def forward_dynamics_derivatives(
     motions that keep it closed have derivatives: `unique` is 0, and columns are to be combined to such. Embedded
     constraints count as rows here, so that columns leave the loops one by one, and times G move along them.
 
-    method: what finds qdd and f; default: the factors that the derivatives need anyway
+    method  what finds qdd and f; default: the factors that the derivatives need anyway. Of soft ones (pv_soft,
+            ltl_soft) the constraints yield, and so do their derivatives
+    weight  of soft methods: R^-1 for constraints that were declared without a softness R of their own
     """
-    whole = model.spanning
+    whole, softly = model.spanning, method in SOFT
+    ours = [c in model.active_constraints for c in whole.active_constraints]
+    soft = [mine and softly for mine in ours]
     at = mechanism(whole, q, v, tau, external_forces)
     rows = rows_of(at, k, "forward_dynamics_derivatives")
-    factor = ltdl(at.nodes, composite_bodies(at.nodes))
-    J, supports = loop_jacobian(at, rows)
-    G, Y = delassus_of(factor, J, supports)
-    typical = typical_mobilities(whole)
-    Lambda = ldl_semidefinite(G, typical)
+    rows = [r.declared() if x else r for r, x in zip(rows, soft, strict=True)]
+    C = [
+        1.0 / soft_weight(r.R, len(r.k), weight, str(method)) if x else np.zeros(len(r.k))
+        for r, x in zip(rows, soft, strict=True)
+    ]
+    mass = ltdl(at.nodes, composite_bodies(at.nodes))
+    kkt = Kkt.factored(mass, *loop_jacobian(at, rows), joined(C), typical_mobilities(whole))
+    qdd, f, status = _solution(at, rows, kkt, softly)
+    if method is not None:
+        weighted = {"weight": weight} if softly else {}
+        named = _method(method, model).text(model, q, v, tau, k, external_forces, **weighted)
+        qdd, status = named.qdd, choose(0.5, named.status.item(), named.status.item(), status)
+    inverse = rnea_derivatives.text(whole, q, v, qdd, external_forces)
+    varied = constraint_variation(whole, q, v, k, qdd, f, soft)
+    K = np.concatenate([varied.rows_q, varied.rows_v, varied.rows_k], axis=1)
+    R = np.zeros((model.nv, K.shape[1]), dtype=np.result_type(K, inverse.tau))
+    R[:, : 2 * model.nv] = np.concatenate([inverse.dtau_dq - varied.forces_q, inverse.dtau_dv], axis=1)
+    with stage("derivatives"):
+        dqdd, df, half = kkt.solve(R, K)
+        by_tau, f_by_tau = kkt.inverse()
+    both = np.column_stack([f, f_by_tau, df])
+    declared = [by_column(r.declared_force, both[r.span], len(r.k)) for r, x in zip(rows, ours, strict=True) if x]
+    forces = np.concatenate([np.zeros((0, both.shape[1])), *declared])
+    by_q, by_v, by_k = np.split(dqdd, [model.nv, 2 * model.nv], axis=1)
+    f_by_tau, f_by_q, f_by_v, f_by_k = np.split(forces[:, 1:], model.nv * np.arange(1, 4), axis=1)
+    last = (np.asarray(x, dtype=object) for x in (kkt.rank, kkt.is_consistent(half), status))
+    return ForwardDynamicsDerivativesResult(
+        qdd, forces[:, 0], by_q, by_v, by_tau, f_by_q, f_by_v, f_by_tau, by_k, f_by_k, *last
+    )
+
+
+def _solution(at: Mechanism, rows: list[Rows], kkt: Kkt, softly: bool) -> tuple[Array, Array, Scalar]:
+    """Accelerations, forces in the basis of the rows, and the status that they prove."""
+    factor, Y, Lambda = kkt
     with stage("solution"):
         z = solve_transposed(factor, free_forces(at))  # L^-T (tau - c)
         free = Y @ (factor.d_inv * z) - joined([r.k for r in rows])
         f = -ldl_solve(Lambda, free)
         qdd = solve_forward(factor, (z + Y.T @ f) * factor.d_inv)
         a = node_accelerations(at.nodes, qdd)
-        status = proved(rows, [r.residual(a) for r in rows], a, ldl_growth(Lambda, typical), [free])
-        status = if_finite(if_determined(status, whole, factor.pivots(at.nodes)), Status.NOT_FINITE, qdd, f)
-    if method is not None:
-        named = find(method).text(model, q, v, tau, k, external_forces)
-        qdd, status = named.qdd, choose(0.5, named.status.item(), named.status.item(), status)
-    inverse = rnea_derivatives.text(whole, q, v, qdd, external_forces)
-    varied = constraint_variation(whole, q, v, k, qdd, f)
-    R = np.concatenate([inverse.dtau_dq - varied.forces_q, inverse.dtau_dv], axis=1)
-    K = np.concatenate([varied.rows_q, varied.rows_v], axis=1)
-    with stage("derivatives"):
-        kkt = Kkt(factor, Y, Lambda)
-        dqdd, df, half = kkt.solve(R, K)
-    with stage("inverse"):
-        by_tau, f_by_tau = kkt.inverse()
-    ours = [r for r, c in zip(rows, whole.active_constraints, strict=True) if c in model.active_constraints]
-    declared = [by_column(r.declared_force, np.column_stack([f, df, f_by_tau])[r.span], len(r.k)) for r in ours]
-    forces = np.concatenate(declared) if declared else np.zeros((0, 1 + 3 * model.nv))
-    rank = sum((choose(0.0, pivot, 1.0, 0.0) for pivot in Lambda.d_inv), 0.0)
-    by_q, by_v = np.split(dqdd, 2, axis=1)
-    f_by_q, f_by_v, f_by_tau = np.split(forces[:, 1:], 3, axis=1)
-    last = (np.asarray(x, dtype=object) for x in (rank, _unique(Lambda, half), status))
-    return ForwardDynamicsDerivativesResult(qdd, forces[:, 0], by_q, by_v, by_tau, f_by_q, f_by_v, f_by_tau, *last)
+        status: Scalar = Status.OK
+        if not softly:
+            growth = ldl_growth(Lambda, typical_mobilities(at.model))
+            status = proved(rows, [r.residual(a) for r in rows], a, growth, [free])
+        status = if_determined(status, at.model, factor.pivots(at.nodes))
+        return qdd, f, if_finite(status, Status.NOT_FINITE, qdd, f)
 
 
-def _unique(Lambda: Ldl, half: Array) -> Scalar:
-    """Whether rows that depend on others ask for nothing else. Motions that open an overconstrained loop do."""
-    off, scale = 0.0, 1.0
-    for pivot, row in zip(Lambda.d_inv, half, strict=True):
-        here = size(row)
-        off, scale = off + choose(0.0, pivot, 0.0, here), scale + here
-    return choose(off, within(_CONSISTENT, 1e3) * scale, 1.0, 0.0)
+def _method(name: str, model: Model) -> AnyAlgorithm:
+    """That of constrained dynamics; an error in words if there is none of that name, or not for this model."""
+    known = [x for x, y in catalog().items() if y.family == "constrained"]
+    check_name("method of constrained dynamics", name, known)
+    check_model(find(name), model, strict=True)
+    return find(name)

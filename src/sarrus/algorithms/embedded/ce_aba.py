@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.algorithms.tree.aba import articulated_bodies
-from sarrus.mechanics.mechanism import mechanism, spanning
+from sarrus.mechanics.mechanism import if_regular, mechanism, spanning
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
@@ -49,5 +49,6 @@ def ce_aba(
     given = np.zeros(model.nv) if tau is None else tau
     at = mechanism(model, q, v, given, external_forces, yd=yd, tau_y=tau_y)
     ydd = articulated_bodies(at.nodes).qdd
-    qdd, status = spanning(at, ydd, if_finite(Status.OK, Status.NOT_FINITE, ydd))
+    qdd = spanning(at, ydd)
+    status = if_regular(if_finite(Status.OK, Status.NOT_FINITE, qdd), at)
     return EmbeddedDynamicsResult(qdd, ydd, np.asarray(status, dtype=object))

@@ -21,7 +21,7 @@ from sarrus.codegen.tape.derivative import Derivative, derivative_algorithm, der
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import Algorithm, AnyAlgorithm
+from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, planned_dynamics
 from sarrus.registry.table import find
 from sarrus.spatial.precision import precision
 
@@ -31,7 +31,7 @@ _PATIENCE = 1.0  # seconds
 
 def compile(  # the name users expect; the builtin is not used here
     model: Model,
-    method: str | AnyAlgorithm = "aba",
+    method: str | AnyAlgorithm | None = None,
     /,
     *,
     dtype: Any = np.float64,
@@ -50,7 +50,9 @@ def compile(  # the name users expect; the builtin is not used here
     dtype            float64 or float32
     lanes            states computed at once by SIMD; "auto" takes what the processor has
     external_forces  whether the kernel takes forces on bodies as a last input, (nb, 6)
-    method           an algorithm or the name of one; of one made on the fly, options must have telling `repr`s
+    method           an algorithm or the name of one; of one made on the fly, options must have telling `repr`s.
+                     Default: forward dynamics, aba of a tree, else by the model's plan (`sarrus.plan`), which is made
+                     if there is none
     inputs           which arrays it takes, by name; default: those that the method needs
     parameters       for a model with CasADi symbols: the order in which the kernel's last input holds their values
     derivative       what the kernel computes beside the values of the method: see below
@@ -70,6 +72,9 @@ def compile(  # the name users expect; the builtin is not used here
     """
     if not isinstance(model, Model):
         raise UnsupportedError(f"compile: the first argument is a sarrus Model, got {type(model).__name__}")
+    if method is None:
+        method, planned = planned_dynamics(model)
+        options = planned | options
     if not isinstance(method, (str, Algorithm)):
         raise UnsupportedError(f"compile: method is {method!r}: expected the name of an algorithm")
     algorithm, kind = find(method), _dtype(dtype)

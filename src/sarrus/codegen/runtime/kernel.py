@@ -76,6 +76,10 @@ class Kernel:
     def op_count(self) -> OpCount:
         return self.tape.op_count
 
+    def pattern(self, output: str) -> np.ndarray:
+        """Where an output, such as a Jacobian, can be other than zero, in any state: booleans in its shape."""
+        return self.tape.pattern(output)
+
     @property
     def source_hash(self) -> str:
         """A hash of everything that determines the values."""
@@ -163,7 +167,8 @@ class Kernel:
 
     def threads_for(self, batch: int, threads: int | None) -> int:
         """How many threads to use for a batch: those asked for, or as many as are worth it."""
-        return threads_for(batch * self.op_count.total, threads)
+        # (What some states need, and what is iterated, is no part of the count, but it is of the tape.)
+        return threads_for(batch * max(self.op_count.total, len(self.tape)), threads)
 
     @cached_property
     def casadi_function(self) -> Any:

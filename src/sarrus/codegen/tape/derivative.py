@@ -18,7 +18,7 @@ that there is:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,8 @@ class Derivative:
             raise UnsupportedError(f"derivative is {kind!r}. Valid: {', '.join(_DIFFERENTIATE)}")
         if wrt is None:
             return Derivative(kind, inputs)
+        if not isinstance(wrt, Iterable):
+            raise UnsupportedError(f"wrt is {wrt!r}: expected names. Valid: {', '.join(inputs)}")
         names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
         for name in names:
             check_name(f"wrt of {algorithm.name}:", name, (*inputs, "parameters") if has_symbols else inputs)
@@ -116,7 +118,7 @@ def _derivative(
         raise UnsupportedError(
             f"{algorithm.name} iterates until its values say that it is done, and nothing differentiates through "
             f"iterations: what it solves has derivatives. {_INSTEAD if closed is None else closed.name} has those of "
-            f"constrained dynamics, with respect to q, v and tau; closure the Jacobian of constraints on positions"
+            f"constrained dynamics, with respect to q, v, tau and k; closure the Jacobian of constraints on positions"
         )
     found = _DIFFERENTIATE[kind](model, tape, wrt)
     if kind == "vjp" and algorithm.inverse:

@@ -42,7 +42,7 @@ from functools import cached_property
 import numpy as np
 
 from sarrus.codegen.tape.graph import Graph, Op
-from sarrus.errors import UnsupportedError
+from sarrus.errors import UnsupportedError, unknown_name
 
 _KIND = {
     Op.ADD: "add", Op.SUB: "add", Op.NEG: "add", Op.MUL: "mul", Op.DIV: "div", Op.SQRT: "sqrt",
@@ -188,6 +188,18 @@ class Tape:
         first = next((guard for guard in self.guards if guard.start == start), None)
         last = next((guard for guard in self.guards if guard.stop == stop), None)
         return first, last
+
+    def pattern(self, output: str) -> np.ndarray:
+        """The structure of an output, in its shape: False where it is zero in every state."""
+        names = [port.name for port in self.outputs]
+        if output not in names:
+            raise unknown_name("output", output, names)
+        number = names.index(output)
+        entries = self.results[number]
+        numbers = np.zeros(len(self))
+        constant = self.op == Op.CONST
+        numbers[constant] = self.constants[self.arg[constant, 0]]
+        return (~constant[entries] | (numbers[entries] != 0.0)).reshape(self.outputs[number].shape)
 
     @cached_property
     def digest(self) -> str:

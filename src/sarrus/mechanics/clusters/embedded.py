@@ -141,11 +141,17 @@ def cluster_motions(model: Model, joints: list[Kinematics], q: Array, v: Array) 
     """Of every cluster of an embedded model."""
     assert model.embedding is not None
     clusters = model.embedding.clusters
-    tree = _detached(tree_of(model), clusters)
     with stage("clusters"):
-        motions = outward_motion(tree, joints, gravity=False)
-        at = KinematicState(model, joints, motions, spatial_velocities(tree, joints), AT_REST, q, v)
+        at = clusters_alone(model, joints, q, v)
         return [_motion(model, cluster, *cluster_rows(cluster, at)) for cluster in clusters]
+
+
+def clusters_alone(model: Model, joints: list[Kinematics], q: Array, v: Array) -> KinematicState:
+    """How the bodies of clusters move while all output bodies are at rest."""
+    assert model.embedding is not None
+    tree = _detached(tree_of(model), model.embedding.clusters)
+    motions = outward_motion(tree, joints, gravity=False)
+    return KinematicState(model, joints, motions, spatial_velocities(tree, joints), AT_REST, q, v)
 
 
 def _detached(tree: Tree, clusters: tuple[Cluster, ...]) -> Tree:
@@ -190,15 +196,19 @@ def velocities_of(model: Model, cluster: Cluster) -> tuple[int, ...]:
 
 def cluster_rows(cluster: Cluster, at: KinematicState) -> tuple[Array, Array]:
     """K (m, n) on the cluster's velocities, and k (m,); at: where all base bodies of clusters hang on the world."""
-    mine = [i in cluster.bodies for i in range(at.model.nb)]  # what else its constraints hold is the output body
+    rows = rows_inside(cluster, at)
+    K = [rows_on_velocities(at.model, cluster, at.joints, r) for r in rows]
+    return np.concatenate(K), np.concatenate([r.k for r in rows])
+
+
+def rows_inside(cluster: Cluster, at: KinematicState) -> list[Rows]:
+    """The rows of its constraints, on bodies; what else they hold is the output body."""
+    mine = [i in cluster.bodies for i in range(at.model.nb)]
     motions = [x if moves else AT_REST for x, moves in zip(at.motions, mine, strict=True)]
     velocities = [x if moves else np.zeros(6) for x, moves in zip(at.velocities, mine, strict=True)]
     declared = {constraint.name: constraint for constraint in at.model.constraints}
-    rows = rows_at(
-        replace(at, motions=motions, velocities=velocities), [declared[name] for name in cluster.constraints]
-    )
-    K = [rows_on_velocities(at.model, cluster, at.joints, r) for r in rows]
-    return np.concatenate(K), np.concatenate([r.k for r in rows])
+    alone = replace(at, motions=motions, velocities=velocities)
+    return rows_at(alone, [declared[name] for name in cluster.constraints])
 
 
 def rows_on_velocities(model: Model, cluster: Cluster, joints: list[Kinematics], rows: Rows) -> Array:

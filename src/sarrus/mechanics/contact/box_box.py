@@ -1,9 +1,9 @@
 """Two boxes: the normal by the separating-axis test, then where two faces overlap or two edges cross.
 
-Penetration is exact; but where the normal of two edges is nearly that of a face, the face's is taken, and the depth
-along it is larger by a thousandth at most. Boxes apart have the gap along the axis that separates them best, where
-their faces overlap. That is not their distance if a corner is nearest to a corner or to an edge; it becomes exact as
-they come to touch.
+Penetration is exact; but where the normal of two edges is nearly that of a face, the face's is taken: the depth along
+it is larger by a thousandth at most, and the gap of boxes apart smaller by a thousandth of their size. Boxes apart have
+the gap along the axis that separates them best, where their faces overlap. That is not their distance if a corner is
+nearest to a corner or to an edge; it becomes exact as they come to touch.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sarrus.spatial.rotations import cross
 _THINNEST = 1e-9  # metres: half of the least thickness that a box is given
 _PARALLEL = 1e-8  # sin^2 of two edges below which they have no common normal
 _SAME_NORMAL = 0.999  # the cosine from which on a face is taken for edges: a box set down askew rests on all corners
+_SAME_GAP = 1e-3  # of half the least length: what boxes apart may lose by that
 
 
 class _Faces(NamedTuple):
@@ -64,7 +65,9 @@ def box_box(a: Box, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
     from_b = choose(*on_b, 1.0, -1.0)
     touches = [touch._replace(normal=touch.normal * from_b) for touch in touches]
     like_the_face = dot(crossing.normal, touches[0].normal)
-    edges = (larger(best_a, best_b), choose(like_the_face, _SAME_NORMAL, apart, -ABSENT))
+    slack = _SAME_GAP * float(min(*half_a, *half_b))
+    clearly = choose(0.0, apart, choose(larger(best_a, best_b) + slack, apart, apart, -ABSENT), -ABSENT)
+    edges = (larger(best_a, best_b), choose(like_the_face, _SAME_NORMAL, apart, clearly))
     first = Touch(
         choose_vector(*edges, crossing.point, touches[0].point),
         choose_vector(*edges, crossing.normal, touches[0].normal),

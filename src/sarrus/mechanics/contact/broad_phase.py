@@ -1,18 +1,23 @@
 """Which geometries can meet at all, before anything is traced: balls around them, and how far joints let these go.
 
-Distances from joint to joint are all that is used: no state is looked at, so that what is left out is left out rightly.
+Distances from joint to joint are used first: no state is looked at. What is left is looked at within the limits of the
+joints between them (`joint_ranges`). Both only prove that two cannot meet: what is left out is left out rightly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.mechanics.contact.joint_ranges import may_meet_within_limits
 from sarrus.model.bodies import WORLD, Body
 from sarrus.model.geometries import ContactShape, Geometry, HeightField, Plane
 from sarrus.model.joints import Prismatic, Revolute, Spherical, Universal
+from sarrus.model.meeting_pairs import MeetingPair, meeting_pairs
 from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from sarrus.spatial.arrays import Array
 
@@ -63,6 +68,25 @@ def _travel(body: Body) -> float:
     if isinstance(body.joint.type, Prismatic):
         return float(max(abs(body.joint.lower[0]), abs(body.joint.upper[0])))
     return np.inf
+
+
+@per_model
+def own_pairs(model: Model) -> tuple[MeetingPair, ...]:
+    """Of the pairs that may meet, those of one robot that can, within the limits of its joints."""
+    roots, shapes = roots_of(model.parents), model.geometries
+    own = [pair for pair in meeting_pairs(model) if roots[shapes[pair.a].body] == roots[shapes[pair.b].body]]
+    if not model.is_numeric:
+        return tuple(own)
+    near = [pair for pair in own if can_meet(model, shapes[pair.a], shapes[pair.b])]
+    return tuple(pair for pair in near if may_meet_within_limits(model, shapes[pair.a], shapes[pair.b]))
+
+
+def roots_of(parents: Sequence[int]) -> dict[int, int]:
+    """The body on the world on which each body hangs; of the world itself, the world."""
+    roots = {WORLD: WORLD}
+    for body, parent in enumerate(parents):
+        roots[body] = body if parent == WORLD else roots[parent]
+    return roots
 
 
 def can_meet(model: Model, a: Geometry, b: Geometry) -> bool:

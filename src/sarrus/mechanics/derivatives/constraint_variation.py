@@ -7,6 +7,7 @@ numbers. A row varies only with the joints that move it, so that costs little.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,38 +22,49 @@ from sarrus.spatial.stages import stage
 
 
 class ConstraintVariation(NamedTuple):
-    """Derivatives along `integrate(q, e_j)` and with respect to v; rows in the basis of `Rows`."""
+    """Derivatives along `integrate(q, e_j)` and with respect to v and k; rows in the basis of `Rows`."""
 
     rows_q: Array  # (m, nv) of J qdd - k
     rows_v: Array  # (m, nv)
+    rows_k: Array  # (m, inputs)
     forces_q: Array  # (nv, nv) of J^T f
 
 
 def constraint_variation(
-    model: Model, q: Array, v: Array, k: Array | None, qdd: Array, forces: Array
+    model: Model, q: Array, v: Array, k: Array | None, qdd: Array, forces: Array, soft: Sequence[bool]
 ) -> ConstraintVariation:
-    """Of all active constraints. forces: f (m,) on the robot, in the basis of their rows."""
-    tree, nv = tree_of(model), model.nv
+    """Of all active constraints.
+
+    forces  f (m,) on the robot, in the basis of the rows
+    soft    per constraint: whether that is the declared one, in which softness is given
+    """
+    tree, nv, count = tree_of(model), model.nv, 0 if k is None else len(k)
     with stage("variation of rows"):
-        q, v = along_tangents(tree, q), variables(v, first=nv)
+        q, v, k = along_tangents(tree, q), variables(v, first=nv), None if k is None else variables(k, first=2 * nv)
         joints = joint_kinematics(tree, q, v)
         rows = constraint_rows(model, joints, outward_motion(tree, joints), q, v, k, "the derivative")
+        rows = [r.declared() if x else r for r, x in zip(rows, soft, strict=True)]
         a: list[Array] = []
         for node, (X, S, _, _) in zip(tree.nodes, joints, strict=True):
             own = S @ qdd[node.v]
             a.append(own if node.parent < 0 else X.apply(a[node.parent]) + own)
         residual = np.concatenate([np.zeros(0), *(r.residual(a) for r in rows)])
         on_joints = _on_joints(tree, joints, rows, forces)
-    by = derivatives_of(residual, 2 * nv)
-    return ConstraintVariation(by[:, :nv], by[:, nv:], derivatives_of(on_joints, nv))
+    by = derivatives_of(residual, 2 * nv + count)
+    return ConstraintVariation(by[:, :nv], by[:, nv : 2 * nv], by[:, 2 * nv :], derivatives_of(on_joints, nv))
 
 
 def along_tangents(tree: Tree, q: Array) -> Array:
     """q with its derivatives along `integrate(q, e_j)`: variable j."""
+    return with_derivatives(q, rate_map(tree, q))
+
+
+def rate_map(tree: Tree, q: Array) -> Array:
+    """N (nq, nv): dq/dt = N v."""
     N = np.zeros((len(q), tree.nv), dtype=q.dtype)
     for node in tree.nodes:
         N[node.q, node.v] = node.joint.rate_map(q[node.q])
-    return with_derivatives(q, N)
+    return N
 
 
 def _on_joints(tree: Tree, joints, rows: list[Rows], forces: Array) -> Array:

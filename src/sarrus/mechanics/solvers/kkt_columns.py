@@ -1,7 +1,7 @@
 """Many right-hand sides of the equations of constrained motion, once they are factored:
 
     [ M  -J^T ] [ x ]     [ r ]
-    [ J    0  ] [ f ] = - [ s ]        M = L^T D L,   Y = J L^-1,   Y D^-1 Y^T factored as Lambda
+    [ J    C  ] [ f ] = - [ s ]        M = L^T D L,   Y = J L^-1,   Y D^-1 Y^T + C factored as Lambda
 
 All columns have one text, which is a repetition. So that what is zero by structure costs nothing in it, those with the
 same zeros are taken together: velocities of one limb, usually.
@@ -13,14 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.solvers.joint_space import Ltdl, solve_forward, solve_transposed
-from sarrus.spatial.arrays import Array
-from sarrus.spatial.choice import AbstractScalar
-from sarrus.spatial.linear_algebra import Ldl, ldl_backward, ldl_forward
+from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, solve_forward, solve_transposed
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.choice import AbstractScalar, choose
+from sarrus.spatial.linear_algebra import Ldl, ldl_backward, ldl_forward, ldl_semidefinite
+from sarrus.spatial.norms import size
+from sarrus.spatial.precision import within
 from sarrus.spatial.repetition import repeat
 
 _FEW = 5  # columns: too few for a text of their own, if there is one that fits
 _SHORT = 3  # velocities of a limb
+_CONSISTENT = 1e-7  # of what rows ask for: what those may differ by that depend on others
 
 
 class KktColumns(NamedTuple):
@@ -37,6 +40,27 @@ class Kkt(NamedTuple):
     mass: Ltdl
     Y: Array  # (m, nv)
     Lambda: Ldl
+
+    @staticmethod
+    def factored(mass: Ltdl, J: Array, supports: list[list[int]], compliance: Array, typical: Array) -> Kkt:
+        """supports: per row of J, the velocities that it depends on; typical: of each row, its usual mobility"""
+        A, Y = delassus_of(mass, J, supports)
+        for i, softness in enumerate(compliance):
+            A[i, i] = A[i, i] + softness
+        return Kkt(mass, Y, ldl_semidefinite(A, typical))
+
+    @property
+    def rank(self) -> Scalar:
+        """How many rows do not depend on others."""
+        return sum((choose(0.0, pivot, 1.0, 0.0) for pivot in self.Lambda.d_inv), 0.0)
+
+    def is_consistent(self, half: Array) -> Scalar:
+        """1 where rows that depend on others ask for nothing else than these in any column, else 0."""
+        off, scale = 0.0, 1.0
+        for pivot, row in zip(self.Lambda.d_inv, half, strict=True):
+            here = size(row)
+            off, scale = off + choose(0.0, pivot, 0.0, here), scale + here
+        return choose(off, within(_CONSISTENT, 1e3) * scale, 1.0, 0.0)
 
     def solve(self, r: Array, s: Array) -> KktColumns:
         """For columns r (nv, k) and s (m, k)."""

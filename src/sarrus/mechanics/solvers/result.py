@@ -26,13 +26,13 @@ others pay nothing. Both run in one kernel, where they share what they have in c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sarrus.errors import unknown_name
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import Mechanism, spanning
+from sarrus.mechanics.mechanism import Mechanism, if_regular, spanning
 from sarrus.model.model import Model
 from sarrus.model.well_posed import light_joints
 from sarrus.registry import table as registry
@@ -95,16 +95,16 @@ def result_with_status(
     pivots: Sequence[Array],
 ) -> ConstrainedDynamicsResult:
     """Forces and residuals in the declared basis, where it is known whether rows are met and momentum balances."""
+    qdd = spanning(at, qdd)
     with stage("result"):
-        status = if_finite(if_determined(status, at.model, pivots), Status.NOT_FINITE, qdd, lam)
-    qdd, status = spanning(at, qdd, status)
+        forces = joined([r.declared_force(-lam[r.span]) for r in rows])
+        # Of what is returned, not of what it is made of: forces of short rows may overflow where multipliers do not.
+        status = if_finite(if_determined(status, at.model, pivots), Status.NOT_FINITE, qdd, forces)
+    status = if_regular(status, at)
     with stage("result"):
-        return ConstrainedDynamicsResult(
-            qdd,
-            joined([r.declared_force(-lam[r.span]) for r in rows]),
-            joined([r.declared_residual(residual[r.span]) for r in rows]),
-            *(np.asarray(x, dtype=object) for x in (iterations, status, 0.0)),
-        )
+        residuals = joined([r.declared_residual(residual[r.span]) for r in rows])
+        last = (np.asarray(x, dtype=object) for x in (iterations, status, 0.0))
+        return ConstrainedDynamicsResult(qdd, forces, residuals, *last)
 
 
 def joined(parts: Sequence[Array]) -> Array:
@@ -155,8 +155,12 @@ def with_fallback(
     tau: Array,
     k: Array | None,
     external_forces: Array | None,
+    **options: Any,
 ) -> ConstrainedDynamicsResult:
-    """The result of a quick method where its status is ok, else that of the one named `fallback`, one of `robust`."""
+    """The result of a quick method where its status is ok, else that of the one named `fallback`, one of `robust`.
+
+    options: of the fallback
+    """
     if fallback is None or not model.active_constraints:
         return first
     if fallback not in robust:
@@ -164,7 +168,7 @@ def with_fallback(
     method = registry.find(fallback)
 
     def make() -> tuple[Array, ...]:
-        found = method.text(model, q, v, tau, k, external_forces)
+        found = method.text(model, q, v, tau, k, external_forces, **options)
         return tuple(found._replace(fallback=np.asarray(1.0, dtype=object)))
 
     return ConstrainedDynamicsResult(*replace_where(first.status.item(), tuple(first), make))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sarrus.errors import StateError, unknown_name
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
+from sarrus.mechanics.contact.broad_phase import own_pairs, roots_of
 from sarrus.mechanics.contact.contact_rows import Twist
 from sarrus.mechanics.contact.contact_set import ContactSet, contact_set
 from sarrus.mechanics.contact.narrow_phase import is_supported
@@ -136,10 +137,12 @@ def chosen_pairs(model: Model, options: ContactOptions) -> list[MeetingPair]:
                 raise unknown_name("geometry", name, known)
         wanted = {frozenset(pair) for pair in options.pairs}
         return [pair for pair in pairs if frozenset(_names(model, pair)) in wanted]
-    if options.self_collision:
-        return pairs
-    roots = _roots(model.parents)
-    return [pair for pair in pairs if roots[model.geometries[pair.a].body] != roots[model.geometries[pair.b].body]]
+    roots = roots_of(model.parents)
+    others = [pair for pair in pairs if roots[model.geometries[pair.a].body] != roots[model.geometries[pair.b].body]]
+    if not options.self_collision:
+        return others
+    kept = {(pair.a, pair.b) for pair in (*others, *own_pairs(model))}
+    return [pair for pair in pairs if (pair.a, pair.b) in kept]
 
 
 def contact_notes(model: Model, options: ContactOptions) -> list[str]:
@@ -156,9 +159,13 @@ def contact_notes(model: Model, options: ContactOptions) -> list[str]:
         notes.append("nothing touches: no two geometries may meet")
     unsupported = sorted({_words(model, pair) for pair in chosen if not is_supported(*_shapes(model, pair))})
     if unsupported:
-        notes.append(f"not supported, these never touch: {', '.join(unsupported)}")
+        words = ", ".join(unsupported)
+        notes.append(f"not supported, these never touch: {words} (sarrus.distances says how far apart they are)")
     left_out = len(meeting_pairs(model)) - len(chosen)
-    if left_out and options.pairs is None:
+    if options.self_collision and options.pairs is None:
+        own = len(own_pairs(model))
+        notes.append(f"self-collision: {own:,} of {own + left_out:,} pairs can meet within the limits of the joints")
+    elif left_out and options.pairs is None:
         pairs = "1 pair" if left_out == 1 else f"{left_out:,} pairs"
         notes.append(
             f"{pairs} within one robot may not touch (self_collision=True lets them, as --self-collision does)"
@@ -217,14 +224,6 @@ def _limit_slots(model: Model) -> int:
 def _poses(model: Model, q: Array) -> list[tuple[Array, Array]]:
     tree = tree_of(model)
     return world_poses(tree, joint_kinematics(tree, q))
-
-
-def _roots(parents: Sequence[int]) -> dict[int, int]:
-    """The body on the world on which each body hangs; of the world itself, the world."""
-    roots = {WORLD: WORLD}
-    for body, parent in enumerate(parents):
-        roots[body] = body if parent == WORLD else roots[parent]
-    return roots
 
 
 def _names(model: Model, pair: MeetingPair) -> Iterable[str]:

@@ -1,0 +1,53 @@
+"""`sarrus plan`: how a robot's forward dynamics are best computed, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import sarrus
+from sarrus.cli import arguments
+from sarrus.cli.console import print_plain, spinner
+
+
+def plan(
+    robot: arguments.Robot,
+    contact: Annotated[
+        list[str] | None, typer.Option(help="A frame that is welded to the world; `FRAME:3` holds only its origin.")
+    ] = None,
+    single: Annotated[bool, typer.Option("--single", help="For single states instead of batches.")] = False,
+    draw: Annotated[
+        Path | None, typer.Option(help="Write a drawing of the mechanism and the plan there, as SVG.")
+    ] = None,
+    recuts: Annotated[bool, typer.Option("--recuts", help="Say what cutting loops elsewhere would save.")] = False,
+    extended: arguments.Extended = None,
+    floating_base: arguments.FloatingBase = None,
+    allow_outside: arguments.AllowOutside = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Plan anew, whatever is on disk.")] = False,
+    as_json: arguments.AsJson = False,
+) -> None:
+    """What to embed, which method, in which order: candidates with exact counts, what was chosen and what ruled out.
+
+    For example:
+
+        [bold]sarrus plan zoo:geared_quadruped --draw quadruped.svg[/bold]
+        [bold]sarrus plan digit.xml --contact left-foot --contact right-foot[/bold]
+
+    The plan is kept on disk; `sarrus.forward_dynamics`, `sarrus.compile(model)` and `sarrus simulate` go by it.
+    """
+    with spinner("loading and planning", as_json):
+        model = arguments.robot_from(robot, floating_base, extended, allow_outside)
+        held = [(name.removesuffix(":3"), 3 if name.endswith(":3") else 6) for name in contact or ()]
+        model = model.with_constraints(*(sarrus.contact(name, rows) for name, rows in held))
+        found = sarrus.plan(model, batch=not single, cache=not no_cache, recuts=recuts)
+    if draw is not None:
+        draw.write_text(found.draw(model), encoding="utf-8")
+    if as_json:
+        typer.echo(found.to_json())
+        return
+    print_plain(Console(), found.explain())
+    if draw is not None:
+        print_plain(Console(), f"  drawn: {draw}")

@@ -1,0 +1,115 @@
+"""How far the geometries of a robot are from each other, at one configuration: meshes against meshes, too.
+
+What steps compile finds most pairs. Convex meshes and ellipsoids against each other have no such text: for these the
+collision library coal is asked, state by state. A simulation does not do that, so such pairs never touch there.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.errors import MissingDependencyError, StateError, UnsupportedError, unknown_name
+from sarrus.mechanics.bodies import joint_kinematics, world_poses
+from sarrus.mechanics.contact.narrow_phase import is_supported, touches
+from sarrus.model.bodies import WORLD
+from sarrus.model.geometries import ContactShape, ConvexMesh, Geometry
+from sarrus.model.meeting_pairs import meeting_pairs
+from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
+from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from sarrus.spatial.arrays import Array
+
+Pose = tuple[Array, Array]
+_TOLERANCE = 1e-10  # of coal; the error of a normal is its root
+
+
+class Distance(NamedTuple):
+    """Of two geometries."""
+
+    names: tuple[str, str]
+    gap: float  # metres; negative: how deep they penetrate
+    point: Array  # (3,) in the world, midway between the surfaces
+    normal: Array  # (3,) in the world, from the second to the first
+    in_steps: bool  # whether they touch in a simulation; else coal was asked
+
+
+def distances(model: Model, q: Any, pairs: Sequence[tuple[str, str]] | None = None) -> list[Distance]:
+    """How far geometries that may meet are from each other at a configuration (nq,), the nearest first.
+
+    pairs  names of geometries, two each, that are looked at and no others; default: all that the model lets meet
+    """
+    q = np.asarray(q, dtype=float)
+    if q.shape != (model.nq,) or not np.isfinite(q).all():
+        raise StateError(f"q has shape {q.shape}: expected ({model.nq},), all numbers finite")
+    by_name = {geometry.name: geometry for geometry in model.geometries}
+    for name in (x for pair in pairs or () for x in pair):
+        if name not in by_name:
+            raise unknown_name("geometry", name, by_name)
+    shapes = model.geometries
+    chosen = (
+        [(shapes[pair.a], shapes[pair.b]) for pair in meeting_pairs(model)]
+        if pairs is None
+        else [(by_name[a], by_name[b]) for a, b in pairs]
+    )
+    tree = tree_of(model)
+    poses = world_poses(tree, joint_kinematics(tree, q))
+    placed = {geometry.name: _pose(model, geometry, poses) for pair in chosen for geometry in pair}
+    found = [_distance(a, placed[a.name], b, placed[b.name]) for a, b in chosen]
+    return sorted(found, key=lambda distance: distance.gap)
+
+
+def _pose(model: Model, geometry: Geometry, poses: Sequence[Pose]) -> Pose:
+    """In the world. Bodies are computed in frames of their own."""
+    where = geometry.placement
+    if geometry.body == WORLD:
+        return where.R, where.p
+    (R, p), X = poses[geometry.body], tree_of(model).nodes[geometry.body].body
+    return (R @ X.R @ where.R).astype(float), (p + R @ (X.p + X.R @ where.p)).astype(float)
+
+
+def _distance(a: Geometry, pose_a: Pose, b: Geometry, pose_b: Pose) -> Distance:
+    names = a.name, b.name
+    if is_supported(a.shape, b.shape):
+        first = min(touches(a.shape, pose_a, b.shape, pose_b), key=lambda touch: float(touch.gap))
+        return Distance(names, float(first.gap), np.asarray(first.point, float), np.asarray(first.normal, float), True)
+    coal = _coal()
+    request, result = coal.DistanceRequest(), coal.DistanceResult()
+    request.gjk_tolerance = request.epa_tolerance = _TOLERANCE
+    placed = [coal.Transform3s(R, p) for R, p in (pose_a, pose_b)]
+    gap = coal.distance(_shape(coal, a), placed[0], _shape(coal, b), placed[1], request, result)
+    point = 0.5 * (result.getNearestPoint1() + result.getNearestPoint2())
+    return Distance(names, float(gap), np.array(point), -np.array(result.normal), False)
+
+
+def _coal() -> Any:
+    try:
+        return importlib.import_module("coal")
+    except ImportError:
+        raise MissingDependencyError(
+            'distances of meshes and ellipsoids from each other need coal: pip install "sarrus[coal]"'
+        ) from None
+
+
+def _shape(coal: Any, geometry: Geometry) -> Any:
+    """The same for coal."""
+    shape: ContactShape = geometry.shape
+    if isinstance(shape, Sphere):
+        return coal.Sphere(shape.radius)
+    if isinstance(shape, Capsule):
+        return coal.Capsule(shape.radius, shape.length)
+    if isinstance(shape, Cylinder):
+        return coal.Cylinder(shape.radius, shape.length)
+    if isinstance(shape, Box):
+        return coal.Box(*map(float, shape.size))
+    if isinstance(shape, Ellipsoid):
+        return coal.Ellipsoid(*map(float, shape.radii))
+    if isinstance(shape, ConvexMesh):
+        points = coal.StdVec_Vec3s()
+        for vertex in np.asarray(shape.vertices, dtype=float):
+            points.append(vertex)
+        return coal.ConvexBase.convexHull(points, False, None)
+    raise UnsupportedError(f"geometry {geometry.name!r}: no distance of a {type(shape).__name__} from this")

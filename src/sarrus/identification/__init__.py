@@ -1,0 +1,1 @@
+"""Inertial parameters: of a model, those that can be identified, and those that are physical."""

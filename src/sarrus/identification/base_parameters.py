@@ -1,0 +1,86 @@
+"""Which combinations of inertial parameters the forces of a robot depend on, at all its states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.embedded.ce_inverse_dynamics_regressor import ce_inverse_dynamics_regressor
+from sarrus.algorithms.tree.inverse_dynamics_regressor import inverse_dynamics_regressor
+from sarrus.calls.evaluator import evaluate
+from sarrus.errors import UnsupportedError
+from sarrus.identification.inertial_parameters import parameter_names
+from sarrus.model.model import Model
+from sarrus.simulation.random_states import random_state
+from sarrus.spatial.arrays import Array
+
+_STATES = 4  # per parameter
+_RANK = 1e-9  # of a column, after what others explain of it: nothing is left
+_SHOWN = 1e-9  # coefficients that are smaller are rounding
+
+
+class BaseParameters(NamedTuple):
+    """The smallest set: forces are Y[:, columns] @ (matrix @ pi), for every state."""
+
+    names: tuple[str, ...]  # each a sum, e.g. "mx of elbow + 0.4 m of hand"
+    columns: tuple[int, ...]  # of the regressor
+    matrix: Array  # (number of base parameters, 10 nb)
+
+
+def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> BaseParameters:
+    """The base parameters of a robot, by the regressor at random states; of one with embedded constraints, those that
+    forces on its independent velocities show, or, if some are named, on its motors.
+
+    Columns are taken one after the other, parents first, if they say something that those before do not: what a body
+    shares with its parent is counted there.
+    """
+    if motors and model.embedding is None:
+        raise UnsupportedError(
+            f"motors are of robots with embedded constraints, and {model.name!r} has none: its joints are its motors"
+        )
+    Y = _stacked(model, tuple(motors), rng) if model.nv else np.zeros((0, 10 * model.nb))
+    scale = np.linalg.norm(Y, axis=0)
+    chosen: list[int] = []
+    Q = np.zeros((len(Y), 0))
+    for column in range(Y.shape[1]):
+        if scale[column] <= _RANK * scale.max(initial=0.0):
+            continue
+        x = Y[:, column] / scale[column]
+        for _ in range(2):  # twice is enough
+            x = x - Q @ (Q.T @ x)
+        if np.linalg.norm(x) > _RANK * len(Y):
+            Q = np.column_stack([Q, x / np.linalg.norm(x)])
+            chosen.append(column)
+    matrix = np.linalg.lstsq(Y[:, chosen], Y, rcond=None)[0] if chosen else np.zeros((0, Y.shape[1]))
+    matrix[np.abs(matrix) < _SHOWN] = 0.0
+    matrix[:, chosen] = np.eye(len(chosen))
+    names = parameter_names(model)
+    return BaseParameters(
+        tuple(_in_words(row, k, names) for row, k in zip(matrix, chosen, strict=True)), tuple(chosen), matrix
+    )
+
+
+def _stacked(model: Model, motors: tuple[str, ...], rng: int) -> Array:
+    """Regressors of random states, one below the other."""
+    count = max(1, _STATES * 10 * model.nb // max(model.ny if model.embedding else model.nv, 1) + 1)
+    q, v = random_state(model, rng, count)
+    a = np.random.default_rng(rng).normal(size=(count, model.ny if model.embedding else model.nv))
+    if model.embedding is None:
+        found = evaluate(model, inverse_dynamics_regressor, {"q": q, "v": v, "a": a})["Y"]
+    else:
+        given = {"q": q, "v": v, "ydd": a}
+        result = evaluate(model, ce_inverse_dynamics_regressor, given, motors=motors)
+        found = result["motors" if motors else "Y"]
+    return np.asarray(found, float).reshape(-1, 10 * model.nb)
+
+
+def _in_words(row: Array, own: int, names: tuple[str, ...]) -> str:
+    others = [k for k in np.flatnonzero(row) if k != own]
+    words = [names[own]]
+    for k in others:
+        size = abs(row[k])
+        factor = "" if abs(size - 1.0) < _SHOWN else f"{size:.6g} "
+        words.append(f"{'-' if row[k] < 0 else '+'} {factor}{names[k]}")
+    return " ".join(words)

@@ -1,0 +1,114 @@
+"""A plan in words."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sarrus.model.embedding import Cluster
+from sarrus.planning.candidate import Candidate
+
+_MOST_NAMES = 4
+_MOST_LINES = 12
+
+
+class AbstractPlan(Protocol):
+    """What can be explained and drawn: a `Plan`."""
+
+    @property
+    def model_name(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def batch(self) -> bool: ...
+    @property
+    def candidates(self) -> tuple[Candidate, ...]: ...
+    @property
+    def chosen(self) -> Candidate: ...
+    @property
+    def clusters(self) -> tuple[Cluster, ...]: ...
+    @property
+    def why(self) -> str: ...
+    @property
+    def searched(self) -> bool: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+def explain(plan: AbstractPlan) -> str:
+    """Candidates with their costs, what was chosen and why, what was ruled out and why."""
+    chosen = plan.chosen
+    lines = [f"{plan.model_name}: {in_words(plan)}", f"  why: {plan.why}"]
+    if plan.rows:
+        redundant = plan.rows - plan.rank
+        rows = f"  rows: {plan.rows}"
+        if plan.searched:
+            rows += f", {redundant} of them redundant" if redundant else ", independent of each other"
+        lines.append(rows)
+    if chosen.fallback is not None:
+        share = f"{100.0 * chosen.fallback_share:.0f} % of the states that were tried"
+        lines.append(f"  behind it: {chosen.fallback}, for states at which it fails ({share})")
+    if plan.searched:
+        lines += [
+            "",
+            "  candidates                                   operations  iterations   about ns a state   ratio",
+        ]
+        lines += [_row(x, chosen) for x in plan.candidates if not x.ruled_out]
+    lines += _ruled_out([x for x in plan.candidates if x.ruled_out])
+    lines += [f"  note: {note}" for note in plan.notes]
+    if plan.searched:
+        purpose = "batches of states" if plan.batch else "single states"
+        lines += [
+            "",
+            f"  for {purpose}; planned in {plan.seconds:.1f} s. Times are estimates from weighted operations.",
+        ]
+    return "\n".join(lines)
+
+
+def _ruled_out(candidates: list[Candidate]) -> list[str]:
+    """By what they embed, and why; those with the same reason together."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for x in candidates:
+        embedding = f"embedding {_names(x.embedded)}" if x.embedded else ""
+        groups.setdefault((embedding, x.ruled_out), []).append(_label(x))
+    lines = []
+    for (embedding, why), methods in groups.items():
+        what = " ".join(part for part in (", ".join(m for m in methods if m), embedding) if part)
+        lines.append(f"    {what}: {why}")
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[:_MOST_LINES], f"    and {len(lines) - _MOST_LINES} more: `plan.candidates` has them all"]
+    return ["", "  ruled out", *lines] if lines else []
+
+
+def in_words(plan: AbstractPlan) -> str:
+    """What was chosen."""
+    chosen = plan.chosen
+    if not plan.searched:
+        return f"{chosen.method}, not planned yet (`sarrus.plan(model)` does)"
+    words = chosen.method
+    if chosen.embedded:
+        words += f" on a tree of clusters; embedded: {_names(chosen.embedded)}"
+    if chosen.order is not None:
+        words += f"; links eliminated by {chosen.order_name}"
+    return words
+
+
+def _names(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
+
+
+def _label(x: Candidate) -> str:
+    return f"{x.method} ({x.order_name})" if x.order is not None else x.method
+
+
+def _row(x: Candidate, chosen: Candidate) -> str:
+    mark = "*" if x is chosen else " "
+    iterations = f"{x.iterations:.1f}" if x.iterations else ""
+    ratio = x.weighted / chosen.weighted if chosen.weighted else 1.0
+    return f"  {mark} {x.name:<42} {x.operations:>11,.0f} {iterations:>11} {x.nanoseconds:>18,.0f} {ratio:>7.2f}"

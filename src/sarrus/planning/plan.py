@@ -1,0 +1,91 @@
+"""A plan: how the forward dynamics of a model are computed, what else was tried, and why not that."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from sarrus.errors import UnsupportedError
+from sarrus.model.embedding import Cluster
+from sarrus.model.model import Model
+from sarrus.planning.candidate import Candidate
+from sarrus.planning.explanation import explain
+
+HYBRID = "hybrid"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a model's forward dynamics are computed. `explain()` says why; `draw()` shows it."""
+
+    model_name: str
+    digest: str  # of the model that it is for
+    batch: bool
+    candidates: tuple[Candidate, ...]  # those that were counted, the best first, then those that were ruled out
+    clusters: tuple[Cluster, ...] = ()  # what is embedded
+    why: str = ""
+    searched: bool = True  # False: from the model's structure alone
+    rows: int = 0
+    rank: int = 0  # of these rows, at the states that were looked at
+    notes: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, compare=False)  # that planning took
+
+    @property
+    def chosen(self) -> Candidate:
+        return self.candidates[0]
+
+    @property
+    def algorithm(self) -> str:
+        """The name of the algorithm that does it."""
+        return HYBRID if self.clusters else self.chosen.method
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of that algorithm."""
+        chosen, options = self.chosen, dict[str, Any]()
+        if chosen.order is not None:
+            options["order"] = chosen.order
+        if self.clusters:
+            options |= {"clusters": self.clusters, "solver": chosen.method, "fallback": chosen.fallback}
+        elif chosen.fallback is not None:
+            options["fallback"] = chosen.fallback
+        return options
+
+    def explain(self) -> str:
+        """The candidates with their costs, what was chosen and why, what was ruled out and why."""
+        return explain(self)
+
+    def draw(self, model: Model) -> str:
+        """The mechanism's graph as this plan sees it, an SVG document: tree, loops, clusters, order of elimination."""
+        from sarrus.planning.drawing import draw  # only where it is asked for
+
+        return draw(model, self)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Plan:
+        """What `to_json` wrote; UnsupportedError for anything else."""
+        try:
+            data = json.loads(text)
+            data["candidates"] = tuple(_record(Candidate, x) for x in data["candidates"])
+            data["clusters"] = tuple(_record(Cluster, x) for x in data["clusters"])
+            plan = _record(Plan, data)
+        except (ValueError, TypeError, KeyError) as error:
+            raise UnsupportedError(f"this is no plan: {type(error).__name__}: {error}") from None
+        if not plan.candidates:
+            raise UnsupportedError("this is no plan: it has no candidates")
+        return plan
+
+
+def _record(kind: type, data: dict[str, Any]) -> Any:
+    known = {f.name for f in fields(kind)}
+    if set(data) - known:
+        raise TypeError(f"{kind.__name__} has no {sorted(set(data) - known)}")
+    return kind(**{name: _tuples(x) for name, x in data.items()})
+
+
+def _tuples(x: Any) -> Any:
+    return tuple(_tuples(part) for part in x) if isinstance(x, list) else x

@@ -1,0 +1,308 @@
+"""`recut`: the same mechanism on another spanning tree. A loop is opened at another joint.
+
+The joint that closed the loop becomes a joint of the tree, and what hung between it and the new cut hangs the other way
+round. A body that was turned round has its frame where its new joint is; frames, constraints, shapes and inertias stay
+where they are in the world. Reversed joints keep their coordinates (their axes are turned round), so that actuators,
+limits and springs of joints stay as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sarrus.algorithms.tree.forward_kinematics import forward_kinematics
+from sarrus.errors import StateError, UnsupportedError, check_name
+from sarrus.model.actuators import actuated_joints
+from sarrus.model.bodies import WORLD, Body, Frame, Placement
+from sarrus.model.constraints import LoopClosure, of_type
+from sarrus.model.keyframes import Keyframe, Keyframes
+from sarrus.model.make_joint import make_joint
+from sarrus.model.model import Model
+from sarrus.model.state import home_or_neutral
+from sarrus.spatial.arrays import Array
+
+_ALONG_AXIS = ("revolute", "continuous", "prismatic", "helical")
+_AS_TREE_JOINT = {"revolute": "revolute", "connect": "spherical", "spherical": "spherical", "prismatic": "prismatic"}
+_AS_CLOSURE = {"revolute": "revolute", "continuous": "revolute", "spherical": "connect", "prismatic": "prismatic"}
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A loop closure that became a joint of the tree, and a joint that became a loop closure."""
+
+    closure: str
+    joint: str
+    new_joint: str
+    new_closure: str
+    from_b: bool  # whether frame a of the closure now hangs on frame b
+
+
+@dataclass(frozen=True, eq=False)
+class Recut:
+    """A model on another spanning tree, and the way there and back. Loops must be closed: positions go through them.
+
+    near: a configuration of the model that is converted to. Angles that a cut joint has are known up to full turns, and
+    quaternions up to their sign; default: nearest to home
+    """
+
+    original: Model
+    model: Model
+    cuts: tuple[Cut, ...]
+    reversed_joints: tuple[str, ...]
+
+    def to_new(self, q: Any, v: Any = None, near: Any = None) -> tuple[Array, Array]:
+        """q and v of the original as q and v of `model`; (n,) or (B, n)."""
+        new = {cut.new_joint: (cut.closure, cut.from_b) for cut in self.cuts}
+        return self._converted(self.original, self.model, q, v, near, new)
+
+    def to_original(self, q: Any, v: Any = None, near: Any = None) -> tuple[Array, Array]:
+        """q and v of `model` as those of the original."""
+        new = {cut.joint: (cut.new_closure, False) for cut in self.cuts}
+        return self._converted(self.model, self.original, q, v, near, new)
+
+    @property
+    def _common(self) -> set[str]:
+        """Joints that both models have."""
+        changed = {name for cut in self.cuts for name in (cut.joint, cut.new_joint)}
+        return (set(self.original.joint_names) & set(self.model.joint_names)) - changed
+
+    def tau_to_new(self, q: Any, tau: Any) -> Array:
+        """Joint forces of the original as those of `model`; what was cut cannot have any."""
+        q, tau = np.asarray(q, dtype=float), np.asarray(tau, dtype=float)
+        if tau.ndim > 1:
+            return np.array(
+                [self.tau_to_new(*x) for x in zip(np.broadcast_to(q, (len(tau), q.shape[-1])), tau, strict=True)]
+            )
+        for cut in self.cuts:
+            if tau[self.original.layout.v_of(cut.joint)].any():
+                raise StateError(f"tau on joint {cut.joint!r}, which is cut: it has no coordinate in the new model")
+        out = np.zeros(self.model.nv)
+        for name in self._common:
+            mine = self.original.layout
+            out[self.model.layout.v_of(name)] = self._turned(name, q[mine.q_of(name)], tau[mine.v_of(name)])
+        return out
+
+    def _turned(self, name: str, q: Array, v: Array) -> Array:
+        """The velocity (or force) of a ball joint that is seen from its other side."""
+        if name not in self.reversed_joints or len(q) == len(v):
+            return v
+        return -(_rotation(q) @ v)
+
+    def _converted(
+        self, source: Model, target: Model, q: Any, v: Any, near: Any, new: dict[str, tuple[str, bool]]
+    ) -> tuple[Array, Array]:
+        """new: joints of the target, each with its closure in the source, and whether frames change places."""
+        q = np.asarray(q, dtype=float)
+        v = np.zeros((*q.shape[:-1], source.nv)) if v is None else np.asarray(v, dtype=float)
+        if q.ndim > 1:
+            each = np.broadcast_to(home_or_neutral(target) if near is None else near, (len(q), target.nq))
+            pairs = [self._converted(source, target, *x, new) for x in zip(q, v, each, strict=True)]
+            return np.array([x for x, _ in pairs]), np.array([x for _, x in pairs])
+        if q.shape != (source.nq,) or v.shape != (source.nv,):
+            raise StateError(
+                f"expected q ({source.nq},) and v ({source.nv},) of {source.name!r}, got {q.shape}, {v.shape}"
+            )
+        out_q, out_v = np.array(home_or_neutral(target) if near is None else near, dtype=float), np.zeros(target.nv)
+        for name in self._common:
+            mine = q[source.layout.q_of(name)]
+            turned = name in self.reversed_joints and len(mine) == 4
+            out_q[target.layout.q_of(name)] = mine * np.array([-1.0, -1.0, -1.0, 1.0]) if turned else mine
+            out_v[target.layout.v_of(name)] = self._turned(name, mine, v[source.layout.v_of(name)])
+        closures = {c.name: c for c in of_type(source.constraints, LoopClosure)}
+        for name, (closed_by, swapped) in new.items():
+            closure = closures[closed_by]
+            frames = closure.frames[::-1] if swapped else closure.frames
+            at, rate = _through(source, q, v, closure, frames, out_q[target.layout.q_of(name)])
+            out_q[target.layout.q_of(name)], out_v[target.layout.v_of(name)] = at, rate
+        return out_q, out_v
+
+
+def _through(
+    model: Model, q: Array, v: Array, closure: LoopClosure, frames: tuple[str, ...], near: Array
+) -> tuple[Array, Array]:
+    """Coordinates and velocities of a closed joint, as those of a joint from the first frame to the other."""
+    a, b = (forward_kinematics.text(model, q, v, frames=(name,)) for name in frames)
+    R = np.asarray(a.rotation[0].T @ b.rotation[0], dtype=float)
+    u = closure.basis[0]
+    turning = b.velocity[0][3:] - R.T @ a.velocity[0][3:]  # in frame b
+    if closure.joint in ("connect", "spherical"):
+        return _quaternion(R, near), np.asarray(turning, dtype=float)
+    if closure.joint == "revolute":
+        sine = 0.5 * u @ np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        angle = np.arctan2(sine, 0.5 * (np.trace(R) - 1.0))
+        return np.array([angle + 2.0 * np.pi * np.round((near[0] - angle) / (2.0 * np.pi))]), np.array([u @ turning])
+    apart = a.rotation[0].T @ (b.position[0] - a.position[0])
+    # b's origin seen from a: that of b less that of a's point there.
+    moving = R @ b.velocity[0][:3] - (a.velocity[0][:3] + np.cross(a.velocity[0][3:], apart))
+    return np.array([u @ apart]), np.array([u @ moving])
+
+
+def _rotation(q: Array) -> Array:
+    x, y, z, w = q
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def _quaternion(R: Array, near: Array) -> Array:
+    """Of a rotation, by its largest part; the sign that is nearer to another one."""
+    K = np.array([
+        [R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[2, 0] + R[0, 2], R[2, 1] - R[1, 2]],
+        [R[1, 0] + R[0, 1], R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2], R[0, 2] - R[2, 0]],
+        [R[2, 0] + R[0, 2], R[2, 1] + R[1, 2], R[2, 2] - R[0, 0] - R[1, 1], R[1, 0] - R[0, 1]],
+        [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], np.trace(R)],
+    ])  # fmt: skip
+    q = K[np.argmax(np.diagonal(K))] + np.eye(4)[np.argmax(np.diagonal(K))]
+    q = q / np.linalg.norm(q)
+    return q if q @ near >= 0.0 else -q
+
+
+def recut(model: Model, cuts: Mapping[str, str]) -> Recut:
+    """The same mechanism with loops opened elsewhere, and functions that convert q and v both ways.
+
+    cuts  by loop closure that is to become a joint of the tree: the joint to cut instead, which must lie on its loop
+
+    Body accelerations, forces of other constraints and energies are those of the original. What is cut can have no
+    actuator and no armature; damping, friction, springs and limits of it are lost, and reported as lost physics.
+    External forces are in body frames, and those of bodies that hang the other way round have moved: frames of their
+    old names are where they were.
+    """
+    if model.embedding is not None:
+        raise UnsupportedError("recut: the model has embedded constraints: begin with `model.spanning`")
+    if not model.is_numeric:
+        raise UnsupportedError(f"recut: model {model.name!r} has symbols")
+    found = Recut(model, model, (), ())
+    for closure, joint in cuts.items():
+        one = _recut_once(found.model, closure, joint)
+        turned = set(found.reversed_joints) ^ set(one.reversed_joints)
+        found = Recut(model, one.model, (*found.cuts, *one.cuts), tuple(sorted(turned)))
+    changed = found.model
+    home, _ = found.to_new(home_or_neutral(model))
+    keyframes = {name: Keyframe(*found.to_new(x.q, x.v), x.controls, x.time) for name, x in model.keyframes.items()}
+    final = replace(changed, home=home, keyframes=Keyframes(keyframes))
+    return replace(found, model=final)
+
+
+def _recut_once(model: Model, name: str, joint: str) -> Recut:
+    closures = {c.name: c for c in of_type(model.active_constraints, LoopClosure)}
+    check_name("loop closure to become a joint:", name, closures)
+    closure, cut = closures[name], model.joint_index(joint)
+    if closure.joint not in _AS_TREE_JOINT:
+        valid = ", ".join(sorted(_AS_TREE_JOINT))
+        raise UnsupportedError(
+            f"recut: {name!r} is a {closure.joint} closure, which makes no joint of a tree. Valid: {valid}"
+        )
+    _check_passive(model, cut)
+    a, b = (model.frame(frame) for frame in closure.frames)
+    sides = [_path(model, frame.body, cut) for frame in (a, b)]
+    if (sides[0] is None) == (sides[1] is None):
+        raise UnsupportedError(f"recut: joint {joint!r} is not on the loop that {name!r} closes")
+    base, moved, path = (a, b, sides[1]) if sides[1] is not None else (b, a, sides[0])
+    assert path is not None
+    for i in path[:-1]:
+        if model.bodies[i].joint.type.name not in (*_ALONG_AXIS, "spherical"):
+            kind = model.bodies[i].joint.type.name
+            raise UnsupportedError(f"recut: {model.bodies[i].joint.name!r} would be reversed, and is a {kind} joint")
+    return _rehung(model, closure, cut, base, moved, path)
+
+
+def _path(model: Model, body: int, last: int) -> list[int] | None:
+    """From a body up to `last`; None if that is no ancestor of it."""
+    path = [body]
+    while path[-1] not in (last, WORLD):
+        path.append(model.parents[path[-1]])
+    return path if path[-1] == last else None
+
+
+def _check_passive(model: Model, body: int) -> None:
+    joint = model.bodies[body].joint
+    if joint.type.name not in _AS_CLOSURE:
+        valid = ", ".join(sorted(_AS_CLOSURE))
+        raise UnsupportedError(
+            f"recut: {joint.name!r} is a {joint.type.name} joint, which cannot be cut. Valid: {valid}"
+        )
+    if joint.armature.any():
+        raise UnsupportedError(f"recut: {joint.name!r} has armature, which needs its coordinate: cut another joint")
+    if model.actuators and joint.name in actuated_joints(model.actuators):
+        raise UnsupportedError(f"recut: {joint.name!r} has an actuator, which needs its coordinate: cut another joint")
+
+
+def _rehung(model: Model, closure: LoopClosure, cut: int, base: Frame, moved: Frame, path: list[int]) -> Recut:
+    """`moved` hangs on `base`, and the bodies on the path from there to the cut hang the other way round."""
+    shift = {i: Placement.identity() for i in (WORLD, *range(model.nb))}  # where a body's new frame is in its old one
+    shift[path[0]] = moved.placement
+    for child, body in itertools.pairwise(path):
+        shift[body] = model.bodies[child].placement
+    kind = _AS_TREE_JOINT[closure.joint]
+    axis = None if kind == "spherical" else tuple(closure.basis[0])
+    taken = {*model.joint_names, model.bodies[cut].joint.name}
+    new_joint = closure.name if closure.name not in taken else f"{closure.name}_closed"
+    made = make_joint(new_joint, kind, axis, None, 0.0, {})
+    assert made is not None
+    bodies: dict[int, Body] = {}
+    for i, body in enumerate(model.bodies):
+        inertia = body.inertia.transformed(shift[i].inverse.transform)
+        parent, joint, placement = body.parent, body.joint, shift[body.parent].inverse @ body.placement
+        if i == path[0]:
+            parent, joint, placement = base.body, made, shift[base.body].inverse @ base.placement
+        elif i in path:
+            child = path[path.index(i) - 1]
+            parent, joint = child, _reversed(model.bodies[child].joint)
+            placement = shift[child].inverse
+        bodies[i] = Body(body.name, parent, joint, placement, inertia)
+    order = _parents_first({i: body.parent for i, body in bodies.items()})
+    number = {old: new for new, old in enumerate(order)} | {WORLD: WORLD}
+    joint = model.bodies[cut].joint
+    old_parent = model.bodies[cut].parent
+    ends = (f"{joint.name}_cut_a", f"{joint.name}_cut_b")
+    frames = [
+        *model.frames,
+        Frame(ends[0], old_parent, model.bodies[cut].placement),
+        Frame(ends[1], cut, Placement.identity()),
+    ]
+    x, y, z = (0.0, 0.0, 1.0) if joint.type.name == "spherical" else map(float, joint.axes[0])
+    kept = tuple(c for c in model.constraints if c.name != closure.name)
+    new_closure = joint.name if joint.name not in {c.name for c in model.constraints} else f"{joint.name}_cut"
+    cut_closure = LoopClosure(new_closure, *ends, _AS_CLOSURE[joint.type.name], (x, y, z))
+    acts = [what for what in ("damping", "friction", "stiffness") if getattr(joint, what).any()]
+    acts += ["limits"] if np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any() else []
+    lost = tuple(f"joint {joint.name!r} is cut: its {what} does not act" for what in acts)
+    new = replace(
+        model,
+        bodies=tuple(replace(bodies[i], parent=number[bodies[i].parent]) for i in order),
+        frames=tuple(replace(f, body=number[f.body], placement=shift[f.body].inverse @ f.placement) for f in frames),
+        constraints=(*kept, cut_closure),
+        home=None, keyframes=Keyframes(),
+        import_report=(*lost, *model.import_report), lost_physics=(*model.lost_physics, *lost),
+        visuals=tuple(
+            replace(x, body=number[x.body], placement=shift[x.body].inverse @ x.placement) for x in model.visuals
+        ),
+        geometries=tuple(
+            replace(x, body=number[x.body], placement=shift[x.body].inverse @ x.placement) for x in model.geometries
+        ),
+    )  # fmt: skip
+    turned = tuple(model.bodies[i].joint.name for i in path[:-1])
+    made_cut = Cut(closure.name, joint.name, new_joint, new_closure, from_b=base.name != closure.frame_a)
+    return Recut(model, new, (made_cut,), turned)
+
+
+def _reversed(joint: Any) -> Any:
+    """The joint seen from its other side: about the opposite axis its coordinate stays what it is."""
+    return joint if joint.type.name == "spherical" else replace(joint, axes=tuple(-axis for axis in joint.axes))
+
+
+def _parents_first(parents: dict[int, int]) -> list[int]:
+    order: list[int] = []
+    waiting = sorted(parents)
+    while waiting:
+        i = next(i for i in waiting if parents[i] == WORLD or parents[i] in order)
+        order.append(i)
+        waiting.remove(i)
+    return order

@@ -1,0 +1,91 @@
+"""A few states of a robot on its constraints, on which candidates of a plan are tried, and the rank of rows there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.algorithms.position.closure import closure
+from sarrus.algorithms.position.project import project
+from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.tape import Tape
+from sarrus.model.model import Model
+from sarrus.model.state import home_or_neutral, integrate, random_state
+from sarrus.spatial.arrays import Array
+
+CONFIGURATIONS, VELOCITIES = 4, 3
+_SEEDS = 10  # at most so many starts are projected
+_STEPS = 30
+_CLOSED = 1e-9
+_NEAR = 0.3  # radians and metres from home
+_DEPENDENT = 1e-7  # a singular value beside the largest that counts as zero
+
+
+class Samples(NamedTuple):
+    """States (B, n), and the Jacobian of all rows at the first few; `closed`: whether they are on the constraints."""
+
+    arrays: dict[str, Array]
+    jacobians: list[Array]
+    closed: bool
+
+
+def sample_states(model: Model, known: Collection[Array] = ()) -> Samples:
+    """Near home and elsewhere, with velocities and torques. known: configurations that are on the constraints."""
+    rng = np.random.default_rng(0)
+    configurations, closed = _configurations(model, rng, known)
+    q, v, J = [], [], []
+    for x in configurations:
+        at = closure.text(model.spanning, x, np.zeros(model.nv))
+        J.append(np.asarray(at.jacobian, dtype=float))
+        for _ in range(VELOCITIES):
+            q.append(x)
+            v.append(_without_opening(J[-1], rng.normal(size=model.nv)))
+    arrays = {"q": np.array(q), "v": np.array(v), "tau": rng.normal(size=(len(q), model.nv))}
+    arrays["k"] = np.zeros((len(q), model.n_input_rows))
+    return Samples(arrays, J, closed)
+
+
+def _configurations(model: Model, rng: np.random.Generator, known: Collection[Array]) -> tuple[list[Array], bool]:
+    home = home_or_neutral(model)
+    near = [integrate(model, home, _NEAR * rng.normal(size=model.nv)) for _ in range(_SEEDS // 2)]
+    seeds = [home, *near, *random_state(model, rng, batch=_SEEDS)[0]]
+    if not model.spanning.active_constraints:
+        return [*seeds[:2], *seeds[-2:]], True
+    found: list[Array] = [np.asarray(x, dtype=float) for x in known]
+    for seed in seeds[:_SEEDS]:
+        if len(found) >= CONFIGURATIONS:
+            break
+        result = project.text(model.spanning, np.asarray(seed, dtype=float), max_iterations=_STEPS)
+        if float(result.error) < _CLOSED:
+            found.append(np.asarray(result.q, dtype=float))
+    return (found[:CONFIGURATIONS], True) if found else ([np.asarray(x, dtype=float) for x in seeds[:4]], False)
+
+
+def _without_opening(J: Array, v: Array) -> Array:
+    """The nearest velocity with J v = 0."""
+    return v - np.linalg.lstsq(J, J @ v, rcond=_DEPENDENT)[0] if len(J) else v
+
+
+def rank(J: Array) -> int:
+    """Of rows, each divided by its length."""
+    if not J.size:
+        return 0
+    lengths = np.linalg.norm(J, axis=1)
+    unit = J[lengths > 0.0] / lengths[lengths > 0.0, None]
+    values = np.linalg.svd(unit, compute_uv=False) if len(unit) else np.zeros(0)
+    return int(np.sum(values > _DEPENDENT * values.max(initial=0.0)))
+
+
+def evaluate(tape: Tape, states: dict[str, Array]) -> dict[str, Array]:
+    """A tape's outputs (B, ...) by name."""
+    inputs = [np.ascontiguousarray(states[port.name].reshape(-1, port.size).T) for port in tape.inputs]
+    count = len(states["q"])
+    with np.errstate(all="ignore"):
+        values = interpret.run(tape, inputs)
+    out = {}
+    for port, columns in zip(tape.outputs, values, strict=True):
+        filled = np.array([np.broadcast_to(np.asarray(x, dtype=float), count) for x in columns]).reshape(-1, count)
+        out[port.name] = filled.T.reshape(count, *port.shape)
+    return out

@@ -1,0 +1,59 @@
+"""Drawings of plans are SVG documents with everything in them."""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+import sarrus
+from sarrus import zoo
+from sarrus.cli.main import app
+from sarrus.errors import UnsupportedError
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(model):
+    return ElementTree.fromstring(sarrus.plan(model, cache=False).draw(model))
+
+
+def test_bodies_joints_loops_clusters_contacts():
+    model = zoo.humanoid_leg().with_constraints(sarrus.contact("sole", 6, name="a < b"))
+    root = drawn(model)
+    circles = root.findall(f".//{SVG}circle")
+    assert len(circles) == model.nb + 1  # and one in the legend
+    titles = [x.text for x in root.iter(f"{SVG}title")]
+    assert any(t and t.startswith("embedded: ") for t in titles)
+    assert "a < b: Contact, 6 rows" in titles
+    for body in model.bodies:
+        assert body.name in titles
+    words = " ".join(x.text or "" for x in root.iter(f"{SVG}text"))
+    assert "held by the world" in words
+    assert "a gear or belt" in words
+
+
+def test_numbers_are_the_order_of_elimination():
+    model = zoo.stewart()
+    root = drawn(model)
+    numbers = [int(x.text) for x in root.iter(f"{SVG}text") if x.get("class") == "number"]
+    assert sorted(numbers) == sorted([*range(1, model.nb + 1), 1])
+
+
+def test_a_plan_of_another_model_is_refused():
+    with pytest.raises(UnsupportedError, match="another model"):
+        sarrus.plan(zoo.four_bar(), cache=False).draw(zoo.five_bar())
+
+
+def test_the_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
+    file = tmp_path / "four_bar.svg"
+    found = CliRunner().invoke(app, ["plan", "zoo:four_bar", "--draw", str(file), "--recuts"])
+    assert found.exit_code == 0
+    assert "candidates" in found.output
+    assert file.read_text().startswith("<svg")
+    as_json = CliRunner().invoke(app, ["plan", "zoo:four_bar", "--json", "--single"])
+    assert json.loads(as_json.output)["model_name"] == "four_bar"
+    assert not json.loads(as_json.output)["batch"]
