@@ -22,17 +22,11 @@ from sarrus.planning.cost import KINDS
 
 BATCH = 512
 MECHANISMS = (
-    zoo.four_bar,
-    zoo.five_bar,
-    zoo.stewart,
-    zoo.humanoid_leg,
-    zoo.geared_quadruped,
-    zoo.connecting_rod,
-    zoo.delta,
-)
+    zoo.stewart, zoo.humanoid_leg, zoo.geared_quadruped, zoo.delta, zoo.hand_cube, lambda: zoo.cycle(6),
+    lambda: zoo.chain_of_loops(3),
+)  # fmt: skip
 METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("lcaba", {}), ("prox_bbo", {}), ("prox_ltl", {}), ("bbo", {"fallback": None}), ("aba", {}), ("rnea", {}),
-    ("crba", {}), ("forward_kinematics", {}),
 )  # fmt: skip
 GROUPS = {"add and mul": ("add", "mul"), "div and sqrt": ("div", "sqrt"), "trig": ("trig",), "compare": ("compare",)}
 
@@ -47,7 +41,8 @@ def counts(tape: Tape, iterations: float) -> np.ndarray:
     for kinds in GROUPS.values():
         ops = [op for kind in kinds for op in KINDS[kind]]
         out.append(float(times @ np.isin(tape.op, ops)) + (2.0 * float(times @ fused) if "add" in kinds else 0.0))
-    return np.array(out)
+    numbers = sum(port.size for port in (*tape.inputs, *tape.outputs))
+    return np.array([*out, float(numbers)])
 
 
 def main() -> int:
@@ -66,7 +61,7 @@ def main() -> int:
     ns = np.array([1e9 * t.median / BATCH for t in found.values()])
     A = np.array(rows) / ns[:, None]  # relative errors count alike
     x = nonnegative(A, np.ones(len(A)))
-    for name, value in zip(GROUPS, x, strict=True):
+    for name, value in zip((*GROUPS, "in and out"), x, strict=True):
         print(f"{name:<14} {value:8.4f} ns   weight {value / x[0]:6.2f}")
     off = np.abs(A @ x - 1.0)
     print(

@@ -42,11 +42,11 @@ MECHANISMS: dict[str, Callable[[], Model]] = {
     "cycle(6)": lambda: zoo.cycle(6), "cycle(12)": lambda: zoo.cycle(12), "star_pairs(4)": lambda: zoo.star_pairs(4),
     "star_pairs(8)": lambda: zoo.star_pairs(8), "star_to_one(4)": lambda: zoo.star_to_one(4),
     "chain_of_loops(3)": lambda: zoo.chain_of_loops(3), "coupled_loops(2)": lambda: zoo.coupled_loops(2),
-    "coupled_loops(4)": lambda: zoo.coupled_loops(4), "ladder(4)": lambda: zoo.ladder(4),
+    "coupled_loops(4)": lambda: zoo.coupled_loops(4),
     "hand with a cube": zoo.hand_cube, "two hands with a cube": zoo.two_hands_cube,
     # contacts (PV paper)
     "chain_welded_tip(7)": lambda: zoo.chain_welded_tip(7), "chain_welded_tip(20)": lambda: zoo.chain_welded_tip(20),
-    "chain_every_kth_welded(20, 5)": lambda: zoo.chain_every_kth_welded(20, 5),
+    "chain_every_kth_welded(5)": lambda: zoo.chain_every_kth_welded(5),
     "Go1, four feet": lambda: _standing(_urdf("go1"), ("FR_foot", "FL_foot", "RR_foot", "RL_foot"), 3),
     # robots
     "biped": zoo.biped, "Cassie": lambda: _file("cassie", "cassie.xml"),

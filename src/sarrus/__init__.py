@@ -44,6 +44,7 @@ from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
 from sarrus.algorithms.embedded.ce_crba import ce_crba
 from sarrus.algorithms.embedded.ce_inverse_dynamics_regressor import ce_inverse_dynamics_regressor
 from sarrus.algorithms.embedded.ce_rnea import ce_rnea
+from sarrus.algorithms.embedded.embedding_jacobian import embedding_jacobian
 from sarrus.algorithms.embedded.expand import expand
 from sarrus.algorithms.embedded.hybrid import hybrid
 from sarrus.algorithms.embedded.reduce import reduce
@@ -172,7 +173,7 @@ __all__ = [
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
     # with embedded constraints
-    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "expand", "hybrid", "reduce",
+    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "embedding_jacobian", "expand", "hybrid", "reduce",
     # of the Delassus matrix
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
@@ -225,7 +226,7 @@ _LATER = {
     "viewer": ("view",),
 }
 
-_HOOKS = ("gym", "jax")  # other libraries, by name: `sarrus.jax`, ...
+_HOOKS = ("casadi", "gym", "jax", "ray", "torch")  # other libraries, by name: `sarrus.jax`, ...
 
 
 def __getattr__(name: str) -> Any:

@@ -190,6 +190,7 @@ def of_embedded(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]
         "ce_crba": lambda: [(found["M_y"], G.T @ truth.M @ G)],
         "ce_bias_forces": lambda: [(found["c_y"], G.T @ (truth.M @ g + truth.c))],
         "ce_rnea": lambda: [(found["tau_y"], G.T @ (truth.M @ x["a"] + truth.c))],
+        "embedding_jacobian": lambda: [(found["G"], G), (found["g"], g)],
         "ce_inverse_dynamics_regressor": lambda: [
             (
                 found["Y"] @ sarrus.inertial_parameters(x.model),

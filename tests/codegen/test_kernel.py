@@ -282,3 +282,20 @@ def test_who_waits_is_told(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     sarrus.compile(sarrus.zoo.chain(3), "aba", cache=False)
     assert "compiling aba of" in capsys.readouterr().err
+
+
+def test_arrays_of_four_dimensions_and_those_after_them():
+    """Derivatives of rotations: (frames, 3, 3, n). What comes after them in the kernel's table of arrays is right."""
+    model = sarrus.zoo.chain(3)
+    kernel = sarrus.compile(model, "forward_kinematics", derivative="jacobian", frames=("link_1", "tip"))
+    q = sarrus.random_state(model, rng=0, batch=5)[0]
+    step = 1e-6 * np.eye(3)
+
+    def at(q):
+        return sarrus.forward_kinematics(model, q, frames=("link_1", "tip"))
+
+    for states in (q, q[:1], q[0]):
+        found = kernel(states)
+        for name in ("rotation", "position"):
+            changes = [(getattr(at(states + d), name) - getattr(at(states - d), name)) / 2e-6 for d in step]
+            assert getattr(found, f"d{name}_dq") == pytest.approx(np.stack(changes, axis=-1), abs=1e-8)

@@ -15,8 +15,12 @@ from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Tape
 
 # Relative to one addition or multiplication of a batch.
-WEIGHTS = {"add": 1.0, "mul": 1.0, "div": 6.0, "sqrt": 6.0, "trig": 14.0, "exp": 20.0, "compare": 1.0, "pick": 6.0}
-NANOSECONDS = 0.08  # per unit of weight and state, of a batch on one thread of the machine that the weights are from
+# Comparisons stand for what iterations and statuses take beside them: masks, and waiting for the last lane.
+WEIGHTS = {
+    "add": 1.0, "mul": 1.0, "div": 10.0, "sqrt": 10.0, "trig": 24.0, "exp": 24.0, "compare": 15.0, "pick": 15.0,
+}  # fmt: skip
+TRANSFER = 12.0  # of a number that goes in or out
+NANOSECONDS = 0.026  # per unit of weight and state, of a batch on one thread of the machine that the weights are from
 KINDS = {
     "div": (Op.DIV,), "sqrt": (Op.SQRT,), "trig": (Op.SIN, Op.COS, Op.ATAN2), "exp": (Op.EXP, Op.LOG, Op.TANH),
     "compare": (Op.ABS, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.SELECT), "pick": (Op.PICK,),
@@ -37,11 +41,6 @@ class Cost(NamedTuple):
     operations: float
     weighted: float
 
-    @property
-    def nanoseconds(self) -> float:
-        """About; in a batch on one thread."""
-        return NANOSECONDS * self.weighted
-
 
 def cost_of(tape: Tape, iterations: float = 0.0) -> Cost:
     """With so many solves by a method that iterates, the first included; what only some states need is left out."""
@@ -53,12 +52,7 @@ def cost_of(tape: Tape, iterations: float = 0.0) -> Cost:
     return Cost(float(times @ _OPERATIONS[tape.op]), float(times @ _WEIGHT[tape.op]))
 
 
-def rare_cost_of(tape: Tape, iterations: float = 2.0) -> Cost:
-    """Of what only some states need."""
-    times = np.zeros(len(tape))
-    for guard in tape.guards:
-        times[guard.start : guard.stop] = 1.0
-        for loop in tape.loops:
-            if guard.start <= loop.start and loop.stop <= guard.stop:
-                times[loop.start : loop.stop] = loop.limit if loop.is_repetition else max(iterations - 1.0, 0.0)
-    return Cost(float(times @ _OPERATIONS[tape.op]), float(times @ _WEIGHT[tape.op]))
+def nanoseconds(tape: Tape, weighted: float) -> float:
+    """About how long a state takes in a batch on one thread, with what goes in and out."""
+    numbers = sum(port.size for port in (*tape.inputs, *tape.outputs))
+    return NANOSECONDS * (weighted + TRANSFER * numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +31,11 @@ class Samples(NamedTuple):
     closed: bool
 
 
-def sample_states(model: Model, known: Collection[Array] = ()) -> Samples:
-    """Near home and elsewhere, with velocities and torques. known: configurations that are on the constraints."""
+def sample_states(model: Model, known: Sequence[Array] = ()) -> Samples:
+    """Near home and elsewhere, with velocities and torques. known: configurations on the constraints, home first.
+
+    Not at home itself, if others are found: there limbs are often straight, which says nothing about all other states.
+    """
     rng = np.random.default_rng(0)
     configurations, closed = _configurations(model, rng, known)
     q, v, J = [], [], []
@@ -47,19 +50,20 @@ def sample_states(model: Model, known: Collection[Array] = ()) -> Samples:
     return Samples(arrays, J, closed)
 
 
-def _configurations(model: Model, rng: np.random.Generator, known: Collection[Array]) -> tuple[list[Array], bool]:
+def _configurations(model: Model, rng: np.random.Generator, known: Sequence[Array]) -> tuple[list[Array], bool]:
     home = home_or_neutral(model)
     near = [integrate(model, home, _NEAR * rng.normal(size=model.nv)) for _ in range(_SEEDS // 2)]
     seeds = [home, *near, *random_state(model, rng, batch=_SEEDS)[0]]
     if not model.spanning.active_constraints:
         return [*seeds[:2], *seeds[-2:]], True
-    found: list[Array] = [np.asarray(x, dtype=float) for x in known]
-    for seed in seeds[:_SEEDS]:
+    found: list[Array] = [np.asarray(x, dtype=float) for x in known[1:]]
+    for seed in seeds[1:_SEEDS]:
         if len(found) >= CONFIGURATIONS:
             break
         result = project.text(model.spanning, np.asarray(seed, dtype=float), max_iterations=_STEPS)
         if float(result.error) < _CLOSED:
             found.append(np.asarray(result.q, dtype=float))
+    found = found or [np.asarray(x, dtype=float) for x in known]
     return (found[:CONFIGURATIONS], True) if found else ([np.asarray(x, dtype=float) for x in seeds[:4]], False)
 
 

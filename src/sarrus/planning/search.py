@@ -28,7 +28,7 @@ from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.model.model import Model
 from sarrus.planning.candidate import Candidate
 from sarrus.planning.candidates import needs_full_rank, possible_methods, robust_behind, structural_method
-from sarrus.planning.cost import NANOSECONDS, cost_of
+from sarrus.planning.cost import cost_of, nanoseconds
 from sarrus.planning.embedding_choices import NOTHING, Choice, embedding_choices
 from sarrus.planning.kept_plans import keep, kept_plan
 from sarrus.planning.orders import DEFAULT, proposed_orders
@@ -102,7 +102,7 @@ class _Search:
     def run(self) -> Plan:
         choices = embedding_choices(self.model)
         self.samples: Samples = sample_states(self.model, choices.configurations)
-        self.rank = min((rank(J) for J in self.samples.jacobians), default=0)
+        self.rank = max((rank(J) for J in self.samples.jacobians), default=0)
         for names, why in choices.ruled_out:
             self.ruled_out.append(Candidate("", names, ruled_out=why))
         methods = possible_methods(self.model)
@@ -183,14 +183,15 @@ class _Search:
             return ""
         left = [i for c, span in _spans(self.model) if c.name not in choice.names for i in range(span.start, span.stop)]
         mine = [i for c, span in _spans(self.model) if c.name in choice.names for i in range(span.start, span.stop)]
+        found = 0
         for J in self.samples.jacobians:
             J = J[-self.model.n_rows :] if self.model.embedding is not None else J
-            independent = rank(J[mine + left]) - rank(J[mine])
-            if independent < len(left):
-                return (
-                    f"only {independent} of {len(left)} rows are independent: {method} needs full rank, and its forces "
-                    f"would not be those of the robust methods"
-                )
+            found = max(found, rank(J[mine + left]) - rank(J[mine]))
+        if found < len(left):
+            return (
+                f"only {found} of {len(left)} rows are independent: {method} needs full rank, and its forces would not "
+                f"be those of the robust methods"
+            )
         return ""
 
     def _too_expensive_already(self, choice: Choice, candidate: Candidate) -> str:
@@ -231,7 +232,7 @@ class _Search:
         share = float(np.mean(~good)) if candidate.fallback is not None and len(good) else 0.0
         weighted = cost.weighted + self._fallback_cost(share)
         return _with(
-            candidate, operations=cost.operations, weighted=weighted, nanoseconds=NANOSECONDS * weighted,
+            candidate, operations=cost.operations, weighted=weighted, nanoseconds=nanoseconds(tape, weighted),
             iterations=expected, fallback_share=share,
         )  # fmt: skip
 

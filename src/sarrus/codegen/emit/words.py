@@ -227,5 +227,5 @@ PORTS_BEGIN = 6  # words before the ports
 
 
 def _port(port: Port, slot: int) -> list[int]:
-    extents = [*port.shape, *[0] * (MOST_DIMENSIONS - len(port.shape))]
+    extents = [*port.shape, *[0] * MOST_DIMENSIONS][:MOST_DIMENSIONS]  # of more dimensions nobody reads them
     return [port.size, slot, len(port.shape), *extents, int(port.whole), 0]

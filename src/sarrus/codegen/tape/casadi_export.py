@@ -12,7 +12,7 @@ from sarrus.errors import optional_package
 def casadi_function(tape: Tape, name: str) -> Any:
     """A `casadi.Function` with the tape's names. Arrays of three dimensions are stacked into a tall matrix."""
     ca = optional_package("casadi", "CasADi functions need casadi", "'sarrus[casadi]'")
-    symbols = [ca.SX.sym(port.name, *_shape(port)) for port in tape.inputs]
+    symbols = [ca.SX.sym(port.name, *matrix_shape(port)) for port in tape.inputs]
     flat = [ca.vec(symbol.T) for symbol in symbols]  # row-major, as the tape counts
     values = interpret.run(tape, [[x[k] for k in range(x.numel())] for x in flat], symbolic=True)
     outputs = [
@@ -21,7 +21,8 @@ def casadi_function(tape: Tape, name: str) -> Any:
     return ca.Function(name, symbols, outputs, [p.name for p in tape.inputs], [p.name for p in tape.outputs])
 
 
-def _shape(port: Port) -> tuple[int, int]:
+def matrix_shape(port: Port) -> tuple[int, int]:
+    """Rows and columns of an array in CasADi, which has no third dimension."""
     if len(port.shape) == 0:
         return 1, 1
     if len(port.shape) == 1:
@@ -30,5 +31,5 @@ def _shape(port: Port) -> tuple[int, int]:
 
 
 def _unflatten(ca: Any, flat: Any, port: Port) -> Any:
-    rows, columns = _shape(port)
+    rows, columns = matrix_shape(port)
     return ca.reshape(flat, columns, rows).T

@@ -61,12 +61,13 @@ def box_box(a: Box, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
         ),
         choose_vector(*on_b, vector(*of_b), vector(*of_a)),
     )  # fmt: skip
-    touches = _overlapping_faces(faces)
+    touches, corners = _overlapping_faces(faces)
     from_b = choose(*on_b, 1.0, -1.0)
     touches = [touch._replace(normal=touch.normal * from_b) for touch in touches]
     like_the_face = dot(crossing.normal, touches[0].normal)
     slack = _SAME_GAP * float(min(*half_a, *half_b))
     clearly = choose(0.0, apart, choose(larger(best_a, best_b) + slack, apart, apart, -ABSENT), -ABSENT)
+    clearly = choose(corners, 0.5, clearly, -ABSENT)  # faces that overlap have true gaps at all corners
     edges = (larger(best_a, best_b), choose(like_the_face, _SAME_NORMAL, apart, clearly))
     first = Touch(
         choose_vector(*edges, crossing.point, touches[0].point),
@@ -147,8 +148,8 @@ def _best_last(score: Array, rows: Array) -> Array:
     return matrix([list(choose_vector(larger(zero, one), two, rows[k], turned[k])) for k in range(3)])
 
 
-def _overlapping_faces(faces: _Faces) -> list[Touch]:
-    """Where the other's face is above this one's; normals away from this box."""
+def _overlapping_faces(faces: _Faces) -> tuple[list[Touch], Scalar]:
+    """Where the other's face is above this one's, with normals away from this box; and at how many corners."""
     axes, origin, half, C, d, other_half = faces
     up = sign(d[2])
     middle = d - C[:, 2] * (other_half[2] * up * sign(C[2, 2]))  # of the other's face
@@ -159,7 +160,8 @@ def _overlapping_faces(faces: _Faces) -> list[Touch]:
     # Boxes apart may have faces that do not overlap. Then the first corner is the other's lowest one.
     lowest = middle - first * sign(first[2] * up) - second * sign(second[2] * up)
     nearest = Corner(clamp(lowest[0], half[0]), clamp(lowest[1], half[1]), lowest[2], 1.0)
-    none = (total([corner.there for corner in corners]), 0.5)
+    count = total([corner.there for corner in corners])
+    none = (count, 0.5)
     corners[0] = Corner(*choose_vector(*none, np.array(nearest, dtype=object), np.array(corners[0], dtype=object)))
     touches = []
     for corner in corners:
@@ -167,4 +169,4 @@ def _overlapping_faces(faces: _Faces) -> list[Touch]:
         z = 0.5 * (corner.height + half[2] * up)
         point = origin + axes[:, 0] * corner.x + axes[:, 1] * corner.y + axes[:, 2] * z
         touches.append(Touch(point, axes[:, 2] * up, choose(corner.there, 0.5, ABSENT, gap)))
-    return touches
+    return touches, count

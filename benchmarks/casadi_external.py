@@ -1,0 +1,53 @@
+"""IPOPT with dynamics as an expression and as native code: `python -m benchmarks.casadi_external [--write]`.
+
+The problem of `examples/optimise_five_bar.py`, both ways in turns; medians. --write puts the table into
+docs/hooks/casadi.md.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+
+import sarrus
+from benchmarks.written_figures import write_figures
+from examples.optimise_five_bar import transcribed, ways
+
+ROUNDS = 5
+
+
+def main() -> None:
+    model = sarrus.zoo.five_bar()
+    start = sarrus.neutral(model)
+    goal = sarrus.forward_kinematics(model, start, frames=("tool",)).position[0] + np.array([0.05, 0.0, -0.03])
+    tool = sarrus.compile(model, "forward_kinematics", frames=("tool",)).to_casadi()
+    problems = {name: transcribed(model, dynamics, tool, start, goal) for name, dynamics in ways(model).items()}
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in problems}
+    iterations, solutions = {}, {}
+    for _ in range(ROUNDS):
+        for name, (solver, problem) in problems.items():
+            began = time.perf_counter()
+            solutions[name] = np.array(solver(**problem)["x"]).ravel()
+            whole, said = time.perf_counter() - began, solver.stats()
+            seconds[name].append((whole, sum(x for key, x in said.items() if key.startswith("t_wall_nlp_"))))
+            iterations[name] = said["iter_count"]
+    lines = ["| dynamics | iterations | solved in | of which functions |", "|---|---:|---:|---:|"]
+    for name, found in seconds.items():
+        whole, functions = np.median(np.array(found), axis=0)
+        lines.append(f"| {name} | {iterations[name]} | {1e3 * whole:.0f} ms | {1e3 * functions:.0f} ms |")
+    ratios = np.array(seconds["expression"]) / np.array(seconds["external"])
+    off = np.abs(solutions["expression"] - solutions["external"]).max()
+    whole, functions = np.median(ratios, axis=0)
+    lines += [
+        "",
+        f"Native code: {whole:.0f} times as fast, functions {functions:.0f} times; solutions differ by {off:.0e}.",
+    ]
+    print("\n".join(lines))
+    if "--write" in sys.argv:
+        write_figures("hooks/casadi.md", "casadi", "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Plans against a named robust method on the adversary's mechanisms and states: the same statuses and accelerations?
+
+    python -m benchmarks.plan_robust [SEEDS]
+
+Every family of the adversary but the robots, SEEDS mechanisms of each (default 1), 20 states of every class. A state on
+which both are ok must have the same accelerations to 1e-8, relative to the largest, or as well as its data determine
+them (the condition of the equations times rounding). Where only one is ok the adversary's oracle says who is right.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+
+import numpy as np
+
+import sarrus
+from benchmarks.adversary.mechanisms import FAMILIES, make
+from benchmarks.adversary.oracle import EPS
+from benchmarks.adversary.trial import cases_of, outcomes_of
+from benchmarks.adversary.verdict import Outcome, relative_error
+from sarrus.errors import SarrusError
+
+ROBUST, SAME, STATES = "prox_ltl", 1e-8, 20
+LEFT_OUT = ("robots", "tree", "embedded")
+
+
+def compared(family: str, seed: int) -> Counter[str]:
+    """Of one mechanism: how many states came out how."""
+    found: Counter[str] = Counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mechanism = make(family, seed)
+        if mechanism is None or not mechanism.model.active_constraints or mechanism.model.embedding is not None:
+            return found
+        model = mechanism.model
+        plan = sarrus.plan(model, cache=False)
+        chosen = sarrus.compile(model, plan.algorithm, cache=False, **plan.options)
+        robust = sarrus.compile(model, ROBUST, cache=False)
+    for kind, case in cases_of(mechanism, STATES).items():
+        results = [kernel(case.q, case.v, case.tau, threads=1) for kernel in (chosen, robust)]
+        (mine, _, status), (_, _, expected) = (outcomes_of(case, ROBUST, result) for result in results)
+        both = (status == 0) & (expected == 0)
+        error = relative_error(results[0].qdd, results[1].qdd, results[1].qdd)
+        vague = np.maximum(case.truth.condition, case.truth.kkt) * EPS * 1e2
+        same = both & (error <= np.fmax(SAME, vague))  # of a state that overflows the oracle says nothing
+        found["states"] += len(status)
+        found["same status"] += int(np.sum(status == expected))
+        found["both ok"] += int(both.sum())
+        found["same accelerations"] += int(same.sum())
+        found["only the plan is ok"] += int(np.sum((status == 0) & (expected != 0)))
+        found["only the robust one is ok"] += int(np.sum((status != 0) & (expected == 0)))
+        found["plan wrong"] += int(np.sum((mine == Outcome.WRONG) | (mine == Outcome.NAN)))
+        for k in np.flatnonzero(both & ~same)[:2]:
+            print(f"  {family} {seed} {kind} {k}: {plan.chosen.name}: {error[k]:.1e}, vague {vague[k]:.1e}", flush=True)
+        for k in np.flatnonzero(status != expected)[:1]:
+            print(
+                f"  {family} {seed} {kind} {k}: {plan.chosen.name}: status {status[k]}, {ROBUST} {expected[k]}",
+                flush=True,
+            )
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    total: Counter[str] = Counter()
+    for family in (f for f in FAMILIES if f not in LEFT_OUT):
+        for seed in range(int(arguments[0]) if arguments else 1):
+            try:
+                total.update(compared(family, seed))
+            except SarrusError as error:
+                print(f"  {family} {seed}: {error}", flush=True)
+    for name, count in total.items():
+        print(f"{name:<28} {count:,}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
