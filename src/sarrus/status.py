@@ -38,7 +38,9 @@ class Status(IntEnum):
 
 _WORDS = {
     Status.OK: "ok",
-    Status.CONSTRAINTS_NOT_MET: "constraints not met: redundant, singular or conflicting rows",
+    Status.CONSTRAINTS_NOT_MET: (
+        "constraints not met: redundant, singular or conflicting rows, or motion too fast for the time step"
+    ),
     Status.INFEASIBLE: "infeasible: least-squares solution",
     Status.MAX_ITERATIONS: "stopped at max_iterations",
     Status.CONTACTS_LEFT_OUT: "contacts left out: more at once than slots (ContactOptions(slots=...)), or too sudden",

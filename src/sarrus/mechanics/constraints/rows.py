@@ -125,7 +125,7 @@ class Rows(NamedTuple):
 def feedback(constraint: Constraint, rate: Any, error: Any) -> Any:
     """Baumgarte's: 2 / T times the velocity and 1 / T^2 times the position that should be zero."""
     T = constraint.stabilization
-    return 0.0 if T is None else (2.0 / T) * rate + (1.0 / T**2) * error
+    return 0.0 if T is None else (2.0 / T) * rate + (1.0 / (T * T)) * error
 
 
 def rotation_sines(R: Array) -> Array:

@@ -17,7 +17,6 @@ from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.iteration import iterate
-from sarrus.spatial.linear_algebra import ldl, ldl_solve
 from sarrus.spatial.norms import root
 
 _MAX_STEPS = 1000
@@ -38,8 +37,7 @@ def alternate(p: Scaled, found: Array, accepted: Scalar, entry: Scalar) -> Array
 
     def step(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
         y, c, z, best, (rho, since, least) = state
-        A = p.G + (rho + _PROXIMAL) * np.eye(m)
-        change = _RELAXED * ldl_solve(ldl(A), 2.0 * z - shifted(p, z) - c)  # z - Gamma(z) - c
+        change = _RELAXED * p.G.solve_shifted(rho + _PROXIMAL, 2.0 * z - shifted(p, z) - c)  # z - Gamma(z) - c
         u = y + change - z / rho
         new = projected(p, u)
         apart, moved = largest(y + change - new), rho * largest(new - y)

@@ -26,11 +26,13 @@ class ContactPoint(NamedTuple):
     """Where two bodies touch, in the world, and how much every body's joint moves it.
 
     moves  per node: 1 where its joint moves a's point, -1 where it moves b's, 0 where it moves both or none
+    body   a, where that is known while tracing and b is the world
     """
 
     point: Array  # (3,)
     directions: Array  # (3, 3) rows: two tangents and the normal
     moves: Sequence[Scalar]
+    body: int | None = None
 
 
 class Twist(NamedTuple):

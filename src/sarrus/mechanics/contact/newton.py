@@ -6,8 +6,9 @@ is zero at a solution, for any r > 0. With P the projection onto the cones and D
 
     J = I - D (I - r ((I + Gamma') G + eps)),      J d = -F
 
-eps keeps redundant rows harmless, but lets impulses only crawl along them: it shrinks after a step that does much and
-grows after one that does harm. Very near a solution it falls with |F|, so that Newton's method is quadratic.
+(`delassus.py` solves that, by G's structure.) eps keeps redundant rows harmless, but lets impulses only crawl along
+them: it shrinks after a step that does much and grows after one that does harm. Very near a solution it falls with |F|,
+so that Newton's method is quadratic.
 
 Of a few step lengths the first is taken with which |F| is less than the largest of the last three. Asking |F| to fall
 in every step would end most of them where the first contact changes between open, stick and slip, and on redundant
@@ -21,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.cone import clipped, length, projected, projection, shifted, tiny
+from sarrus.mechanics.contact.cone import Projection, length, projected, projection, shifted, tiny
+from sarrus.mechanics.contact.delassus import Piece
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -53,8 +55,8 @@ def newton_step(p: Scaled, at: Iterate, r: Scalar) -> Iterate:
     F = natural_map(p, x, c, r)
     now = dot(F, F)
     near = _NEAR * root(now)
-    _, J = linearized(p, x, c, r, eps * choose(near, 1.0, near, 1.0))
-    d = -solve_unpivoted(J, F)
+    k = 1.0 - r * eps * choose(near, 1.0, near, 1.0)
+    d = p.G.newton_direction(pieces(p, x, c, r, k), r, k, F)
     Gd = p.G @ d
     most = larger(now, larger(before, earlier))
     step: Scalar = 0.0
@@ -79,61 +81,41 @@ def natural_map(p: Scaled, x: Array, c: Array, r: Scalar) -> Array:
     return x - projected(p, x - r * shifted(p, c))
 
 
-def linearized(p: Scaled, x: Array, c: Array, r: Scalar, eps: Scalar) -> tuple[Array, Array]:
-    """F and J."""
-    m = len(x)
-    F = np.empty(m, dtype=np.result_type(x, c, p.G, vector(r, eps)))
-    J = np.empty((m, m), dtype=F.dtype)
+def pieces(p: Scaled, x: Array, c: Array, r: Scalar, k: Scalar) -> list[Piece]:
+    """What J is made of, row by row and contact by contact."""
+    much = 1.0 / (1.0 - k)  # of N where P does nothing
+    found = []
     for i in range(p.first):
         u = x[i] - r * c[i]
-        near = clipped(u, p.bounds[i]) if i < p.nb else larger(u, 0.0)
         D = choose(abs(u), p.bounds[i], 1.0, 0.0) if i < p.nb else choose(0.0, u, 1.0, 0.0)
-        F[i] = x[i] - near
-        J[i] = (r * D) * p.G[i]
-        J[i, i] = J[i, i] + (1.0 - D) + r * eps * D
+        found.append(Piece(slice(i, i + 1), vector(D)[None], vector(D * much)[None], np.eye(1)))
     for rows, mu in zip(p.contacts, p.friction, strict=True):
-        F[rows], D, DT = _linearized_contact(x[rows], c[rows], mu, r, p.convex)
-        J[rows] = (r * DT) @ p.G[rows]
-        J[rows, rows] = J[rows, rows] + np.eye(3) - (1.0 - r * eps) * D
-    return F, J
+        b = c[rows]
+        sliding = 0.0 if p.convex else length(b[0], b[1])
+        P = projection(x[rows] - r * vector(b[0], b[1], b[2] + mu * sliding), mu)
+        T = np.eye(3, dtype=np.result_type(b, p.friction))
+        if not p.convex:
+            over = mu / (sliding + tiny())
+            T[2, 0], T[2, 1] = b[0] * over, b[1] * over
+        # On the surface of the cone P keeps what is along it, shrinks what is across to that, and takes the rest.
+        across = choose(0.5, P.inside, much, P.ratio / (1.0 - k * choose(0.5, P.inside, 0.0, P.ratio)))
+        D = _in_axes(P, mu, P.ratio, 1.0)
+        found.append(Piece(rows, D, _in_axes(P, mu, across, much), T))
+    return found
 
 
-def _linearized_contact(x: Array, c: Array, mu: Scalar, r: Scalar, convex: bool) -> tuple[Array, Array, Array]:
-    """F of one contact, D and D (I + Gamma')."""
-    sliding = 0.0 if convex else length(c[0], c[1])
-    P = projection(x - r * vector(c[0], c[1], c[2] + mu * sliding), mu)
+def _in_axes(P: Projection, mu: Scalar, across: Scalar, along: Scalar) -> Array:
+    """(3, 3) a matrix with these eigenvalues, and 0: with s = 1 / (1 + mu^2), along [mu e; 1] sqrt(s), across to it in
+    the tangent plane, and normal to the cone; inside of it, the identity times `along`.
+    """
     ex, ey = P.direction
-    # On the surface, with s = 1 / (1 + mu^2): D_TT = mu^2 s e e' + ratio (1 - e e'), D_Tn = mu s e, D_nn = s.
-    along = mu * mu * P.slope - choose(0.5, P.inside, 0.0, P.ratio)
-    side = mu * P.slope
-    D = np.empty((3, 3), dtype=np.result_type(x, c, P.direction, vector(along, side)))
-    D[0, 0], D[1, 1] = P.ratio + along * ex * ex, P.ratio + along * ey * ey
-    D[0, 1] = D[1, 0] = along * ex * ey
+    slope = along * P.slope
+    both = mu * mu * slope - choose(0.5, P.inside, 0.0, across)
+    side = mu * slope
+    D = np.empty((3, 3), dtype=np.result_type(P.direction, vector(both, side)))
+    D[0, 0], D[1, 1] = across + both * ex * ex, across + both * ey * ey
+    D[0, 1] = D[1, 0] = both * ex * ey
     D[0, 2] = D[2, 0] = side * ex
     D[1, 2] = D[2, 1] = side * ey
-    D[2, 2] = P.slope + P.inside
-    if convex:
-        return x - P.nearest, D, D
-    over = mu / (sliding + tiny())
-    DT = np.array(D)
-    DT[:, 0] = D[:, 0] + D[:, 2] * (c[0] * over)
-    DT[:, 1] = D[:, 1] + D[:, 2] * (c[1] * over)
-    return x - P.nearest, D, DT
-
-
-def solve_unpivoted(A: Array, b: Array) -> Array:
-    """A^-1 b by elimination in the given order. (J is neither symmetric nor near a matrix that needs pivots.)"""
-    m = len(b)
-    U, y = np.array(A), np.array(b)
-    inverse = []
-    for k in range(m):
-        inverse.append(1.0 / U[k, k])
-        for i in range(k + 1, m):
-            factor = U[i, k] * inverse[k]
-            U[i, k + 1 :] = U[i, k + 1 :] - factor * U[k, k + 1 :]
-            y[i] = y[i] - factor * y[k]
-    for k in reversed(range(m)):
-        for j in range(k + 1, m):
-            y[k] = y[k] - U[k, j] * y[j]
-        y[k] = y[k] * inverse[k]
-    return y
+    D[2, 2] = slope + along * P.inside
+    return D

@@ -11,7 +11,7 @@ Without it, the problem is convex, and what slides lifts off.
 
 Rows have their own units and masses. `scaled` divides by w = sqrt(G_ii) (of a contact: the root mean square of its
 three), so that impulses and velocities are comparable and every diagonal block is about the identity; a row that is
-not active, or that no impulse can move, becomes the identity with nothing to do.
+not active, or that no impulse can move, has nothing to do with the others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.mechanics.contact.delassus import AbstractDelassus, DenseDelassus
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root, total
@@ -31,12 +32,12 @@ _IMMOVABLE = 1e-4  # roundings of the whole trace of G: a row that moves less is
 class ContactProblem(NamedTuple):
     """Rows: nb bounded, then nu unilateral, then of each of nc contacts two tangents and the normal."""
 
-    G: Array  # (m, m) symmetric, positive semidefinite: J M^-1 J^T
+    G: Array | AbstractDelassus  # (m, m) symmetric, positive semidefinite: J M^-1 J^T
     g: Array  # (m,) velocities of the rows without any of these impulses (restitution, gaps included)
     bounds: Array  # (nb,) of impulses
     friction: Array  # (nc,) coefficients mu >= 0
     active: Array  # (nu + nc,) greater than 0 where this row or contact exists at this state
-    compliance: Array | None = None  # (m,) velocity per impulse by which a row gives way
+    compliance: Array | None = None  # (m,) velocity per impulse by which a row gives way; of a dense G only
 
     @property
     def nb(self) -> int:
@@ -64,7 +65,8 @@ class ContactSolution(NamedTuple):
 class Scaled(NamedTuple):
     """The problem in scaled rows: x = w lam and c = v / w are of one size."""
 
-    G: Array  # (m, m)
+    G: AbstractDelassus  # (m, m)
+    blocks: list[Array]  # of every contact, its own block of G; the identity where there is nothing to do
     g: Array  # (m,)
     bounds: Array  # (nb,)
     friction: Array  # (nc,)
@@ -89,27 +91,18 @@ class Scaled(NamedTuple):
 
 def scaled(problem: ContactProblem, convex: bool = False) -> Scaled:
     """The same problem with rows of one size."""
-    G, nb, nu = problem.G, problem.nb, problem.nu
-    m, first = len(G), nb + nu
-    if problem.compliance is not None:
-        G = G + np.diag(problem.compliance)
-    diagonal = [G[i, i] for i in range(m)]
-    least = (_IMMOVABLE * epsilon()) * total(diagonal)
+    nb, nu, m = problem.nb, problem.nu, len(problem.g)
+    G, first = _compliant(problem), nb + nu
+    contacts = [slice(k, k + 3) for k in range(first, m, 3)]
+    blocks = [*(G.block(slice(i, i + 1)) for i in range(first)), *(G.block(rows) for rows in contacts)]
+    traces = [total([block[i, i] for i in range(len(block))]) for block in blocks]
+    least = (_IMMOVABLE * epsilon()) * total(traces)
     w: list[Scalar] = []
     inverse: list[Scalar] = []
-    for i in range(first):
-        exists = 1.0 if i < nb else problem.active[i - nb]
-        one, over = _scale(diagonal[i], least, exists)
-        w, inverse = [*w, one], [*inverse, over]
-    for k in range(problem.nc):
-        i = first + 3 * k
-        one, over = _scale(total(diagonal[i : i + 3]) * (1.0 / 3.0), least, problem.active[nu + k])
-        w, inverse = [*w, *[one] * 3], [*inverse, *[over] * 3]
-    scaled_G = np.empty((m, m), dtype=np.result_type(G, vector(*inverse)))
-    for i in range(m):
-        for j in range(i + 1):
-            scaled_G[i, j] = scaled_G[j, i] = G[i, j] * (inverse[i] * inverse[j])
-        scaled_G[i, i] = choose(0.0, inverse[i], scaled_G[i, i], 1.0)
+    for k, (block, trace) in enumerate(zip(blocks, traces, strict=True)):
+        size = len(block)
+        one, over = _scale(trace * (1.0 / size), least, 1.0 if k < nb else problem.active[k - nb])
+        w, inverse = [*w, *[one] * size], [*inverse, *[over] * size]
     # A velocity of 1 without any impulse: such a row is open. (A bounded one is at rest.)
     g = [
         problem.g[i] * inverse[i] if i < nb or (i >= first and (i - first) % 3 < 2)
@@ -117,7 +110,29 @@ def scaled(problem: ContactProblem, convex: bool = False) -> Scaled:
         for i in range(m)
     ]  # fmt: skip
     bounds = vector(*[problem.bounds[i] * w[i] for i in range(nb)])
-    return Scaled(scaled_G, vector(*g), bounds, problem.friction, vector(*w), vector(*inverse), convex)
+    own = [
+        _identity_where_nothing(block, inverse[rows.start])
+        for block, rows in zip(blocks[first:], contacts, strict=True)
+    ]
+    over = vector(*inverse)
+    return Scaled(G.scaled(over), own, vector(*g), bounds, problem.friction, vector(*w), over, convex)
+
+
+def _compliant(problem: ContactProblem) -> AbstractDelassus:
+    """G with what rows give way."""
+    G = problem.G if isinstance(problem.G, AbstractDelassus) else DenseDelassus(problem.G)
+    if problem.compliance is None:
+        return G
+    assert isinstance(G, DenseDelassus)
+    return DenseDelassus(G.G + np.diag(problem.compliance))
+
+
+def _identity_where_nothing(block: Array, inverse: Scalar) -> Array:
+    """A contact's block, scaled; the identity where there is nothing to do."""
+    block = block * (inverse * inverse)
+    for i in range(len(block)):
+        block[i, i] = choose(0.0, inverse, block[i, i], 1.0)
+    return block
 
 
 def _scale(mobility: Scalar, least: Scalar, exists: Scalar) -> tuple[Scalar, Scalar]:

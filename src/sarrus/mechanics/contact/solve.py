@@ -1,8 +1,11 @@
 """Solving the contact problem: sweeps find out what sticks, slips and opens, Newton's method does the rest.
 
 1. The impulses of the last time step, where they are a solution already.
-2. Block Gauss-Seidel sweeps, each followed by a look at the residual (`sweep.py`).
-3. Newton's method, in rounds that differ in r (`newton.py`).
+2. Block Gauss-Seidel sweeps, each followed by a look at the residual (`sweep.py`). Where many contacts of one body
+   share what bears it, only over limits: sweeps share it unevenly, up to the edges of the cones, and Newton's method,
+   which by itself shares it evenly, takes twice as many steps from there, in this step and in those that begin with
+   its impulses.
+3. Newton's method, in rounds that differ in r and eps (`newton.py`).
 4. For the few states that are not done then: alternating directions (`alternating.py`).
 
 Each is a loop that a state enters only where it needs it.
@@ -10,10 +13,12 @@ Each is a loop that a state enters only where it needs it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sarrus.mechanics.contact.alternating import alternate
-from sarrus.mechanics.contact.cone import largest, projected, residual
+from sarrus.mechanics.contact.cone import either, largest, projected, residual
 from sarrus.mechanics.contact.newton import FIRST_EPS, Iterate, newton_step
 from sarrus.mechanics.contact.problem import ContactProblem, ContactSolution, Scaled, scaled
 from sarrus.mechanics.contact.sweep import sweep
@@ -26,7 +31,19 @@ from sarrus.spatial.precision import within
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
-_ROUNDS = (3.0, 30.0, 1.0, 0.1)  # r of the natural map: where one cycles, another may not
+_SWEEPS = 2
+
+
+class Round(NamedTuple):
+    """Of Newton's method: where one cycles, another may not."""
+
+    r: float  # of the natural map
+    eps: float | None = None  # to begin with; None: as it is
+    anew: bool = False  # whether it begins where the first round began
+
+
+_ROUNDS = (Round(3.0), Round(30.0), Round(1.0), Round(0.1))
+_ROUNDS_IF_REDUNDANT = (Round(0.5), Round(1.0, 1e-2, anew=True), Round(3.0, 1e-3), Round(0.3, 1e-2))
 _MAX_NEWTON = 12  # steps of each round
 MOST_NEWTON = len(_ROUNDS) * _MAX_NEWTON  # after these, the fallback
 _RELATIVE = 1e-10  # of the largest velocity: what rounding leaves
@@ -39,43 +56,54 @@ def solve(
     start: Array | None = None,
     tolerance: float = 1e-6,
     max_newton: int = _MAX_NEWTON,
-    sweeps: int = 2,
+    sweeps: int | None = None,
     convex: bool = False,
+    entry: Scalar = 1.0,
 ) -> ContactSolution:
     """Impulses that solve the contact problem.
 
     start       impulses to begin with, those of the last time step: if they are a solution, nothing is iterated
     tolerance   of the residual, in m/s; the status is OK where it is met
     max_newton  steps of each of the four rounds of Newton's method
-    sweeps      at most, before the first Newton step
+    sweeps      at most, before the first Newton step; None: two, or one of limits alone where contacts are redundant
     convex      the relaxed problem, without De Saxce's term: what slides lifts off
+    entry       where this is not greater than 0, nothing is iterated: whoever says so does not want the answer
     """
     with stage("scaling"):
         p = scaled(problem, convex)
         # Of rows that exist: one that does not may have any velocity.
         speeds = vector(*(choose(0.0, over, g, 0.0) for over, g in zip(p.inverse, problem.g, strict=True)))
         accepted = within(tolerance, 1e1) + within(_RELATIVE, 1e2) * largest(speeds)
+    rounds = _ROUNDS_IF_REDUNDANT if p.G.is_redundant else _ROUNDS
     with stage("start"):
-        x = np.zeros(len(p.g)) if start is None else projected(p, p.w * start)
+        x = np.zeros(len(p.g)) if start is None else projected(p, _existing(p, start))
         c = p.g if start is None else p.G @ x + p.g
         todo = if_finite(choose(accepted, residual(p, x, c), 1.0, 0.0), 0.0, c, p.friction, p.bounds)
+        todo = choose(0.0, entry, todo, 0.0)
 
     def swept(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
-        x, c = sweep(p, *state[:2])
+        x, c = sweep(p, *state[:2], contacts=not p.G.is_redundant)
         todo = choose(accepted, residual(p, x, c), 1.0, 0.0)
         return (x, c, vector(todo)), todo
 
     def newton(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
         x, c, (_, count, *rest) = state
-        r: Scalar = _ROUNDS[0]
-        for k, following in enumerate(_ROUNDS[1:], 1):
-            r = choose(k * max_newton - 0.5, count, following, r)
-        x, c, *rest = newton_step(p, Iterate(x, c, *rest), r)
+        r, (eps, *before) = rounds[0].r, rest
+        for k, following in enumerate(rounds[1:], 1):
+            r = choose(k * max_newton - 0.5, count, following.r, r)
+            begins = 0.5 - abs(count - k * max_newton)
+            if following.eps is not None:
+                eps = choose(0.0, begins, following.eps, eps)
+            if following.anew:
+                x, c = either(begins, first[0], x), either(begins, first[1], c)
+        x, c, *rest = newton_step(p, Iterate(x, c, eps, *before), r)
         todo = choose(_MARGIN * accepted, residual(p, x, c, _STRICT), 1.0, 0.0)
         return (x, c, vector(todo, count + 1.0, *rest)), todo
 
     with stage("sweeps"):
-        (x, c, (todo,)), _ = iterate(swept, (x, c, vector(todo)), sweeps, todo)
+        most = (min(p.first, 1) if p.G.is_redundant else _SWEEPS) if sweeps is None else sweeps
+        (x, c, (todo,)), _ = iterate(swept, (x, c, vector(todo)), most, todo)
+    first = x, c
     with stage("newton"):
         begin = (x, c, vector(todo, 0.0, FIRST_EPS, 0.0, 0.0))
         (x, _, (todo, *_)), count = iterate(newton, begin, len(_ROUNDS) * max_newton, todo)
@@ -83,6 +111,12 @@ def solve(
         x = alternate(p, x, _MARGIN * accepted, todo)
     with stage("result"):
         return _solution(problem, p, x, count, accepted)
+
+
+def _existing(p: Scaled, start: Array) -> Array:
+    """Impulses to begin with, scaled; of what is not there any more, 0."""
+    pairs = zip(p.inverse, p.w * start, strict=True)
+    return vector(*(choose(0.0, over, x, 0.0) for over, x in pairs))
 
 
 def _solution(problem: ContactProblem, p: Scaled, x: Array, count: Scalar, accepted: Scalar) -> ContactSolution:

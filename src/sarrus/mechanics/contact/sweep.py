@@ -7,26 +7,27 @@ import numpy as np
 from sarrus.mechanics.contact.cone import clipped, onto_cone
 from sarrus.mechanics.contact.one_contact import solve_one
 from sarrus.mechanics.contact.problem import Scaled
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.extremes import larger
 
 _PROXIMAL = 1e-9  # of a contact's own block, which may be singular: it stays where it is in directions that do nothing
 
 
-def sweep(p: Scaled, x: Array, c: Array) -> tuple[Array, Array]:
-    """Better impulses x and their velocities c = G x + g."""
+def sweep(p: Scaled, x: Array, c: Array, contacts: bool = True) -> tuple[Array, Array]:
+    """Better impulses x and their velocities c = G x + g; contacts: whether theirs change, too."""
     for i in range(p.first):
+        row = slice(i, i + 1)
         free = x[i] - c[i]  # the diagonal of G is 1
         new = clipped(free, p.bounds[i]) if i < p.nb else larger(free, 0.0)
-        c = c + p.G[:, i] * (new - x[i])
-        x = _with(x, slice(i, i + 1), np.array([new]))
-    for rows, mu in zip(p.contacts, p.friction, strict=True):
-        A = p.G[rows, rows] + _PROXIMAL * np.eye(3)
+        c = c + p.G.change(row, vector(new - x[i]))
+        x = _with(x, row, vector(new))
+    for rows, block, mu in zip(p.contacts, p.blocks, p.friction, strict=True) if contacts else ():
+        A = block + _PROXIMAL * np.eye(3)
         if p.convex:
             new = onto_cone(x[rows] - c[rows] / 3.0, mu)  # 3: the trace of A, which is at least its largest eigenvalue
         else:
             new = solve_one(A, c[rows] - A @ x[rows], mu)
-        c = c + p.G[:, rows] @ (new - x[rows])
+        c = c + p.G.change(rows, new - x[rows])
         x = _with(x, rows, new)
     return x, c
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
-from sarrus.simulation.contact.contact_motion import contact_motion, slot_numbers
+from sarrus.simulation.contact.contact_motion import contact_motion
+from sarrus.simulation.contact.contact_problem import Before, slot_numbers
 from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.straight_motion import moved_straight
@@ -45,10 +46,11 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     dt = inputs["dt"].item() if settings.dt is None else settings.dt
     tau, tau_all = forces_of(model, settings, inputs, lambda c: (count + c) * dt)(q, v, 0.0)
     slots = contact.contacts.slots
-    friction = DryFriction(contact.friction, warm[4 * slots :], v)
+    numbers, impulses, pushed, turned = np.split(warm, np.cumsum([slots, 3 * slots, contact.limit_count]))
+    friction = DryFriction(contact.friction, turned, v)
     at = mechanism(model, q, v, tau_all + friction.forces(), inputs.get("external_forces"))
-    free = free_motion(at, dt * friction.damping())
-    before = warm[:slots], warm[slots : 4 * slots].reshape(-1, 3)
+    free = free_motion(at, dt * friction.damping(), dt)
+    before = Before(numbers, impulses.reshape(-1, 3), pushed)
     motion = contact_motion(model, contact, free, q, v, dt, before)
     found = motion.contacts
     q_end, v_end = moved_straight(model, q, motion.v, dt)
@@ -56,7 +58,7 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     status = choose(0.5, alive, worse(motion.status, free.status), Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))
     contacts = slot_numbers(found, dt)
-    left = np.concatenate([found.numbers, found.impulses.reshape(-1), friction.turns(motion.v)])
+    left = np.concatenate([found.numbers, found.impulses.reshape(-1), motion.pushed, friction.turns(motion.v)])
     return ContactStepOutputs(
         q=q_end, v=v_end, alive=scalar(alive), worst_status=scalar(worse(inputs["worst_status"].item(), status)),
         step=scalar(count + 1.0), qdd=qdd, forces=free.forces, residual=free.residual,

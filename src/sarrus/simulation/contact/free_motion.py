@@ -16,6 +16,7 @@ from sarrus.algorithms.tree.rnea import inward_forces
 from sarrus.mechanics.mechanism import Mechanism, rows_of
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
+from sarrus.simulation.contact.loops_in_steps import OPEN, opening, rows_in_step
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve
@@ -88,16 +89,17 @@ class Response(NamedTuple):
             return change if at.embedded is None else at.embedded.expand(change)
 
 
-def free_motion(at: Mechanism, added: Array) -> FreeMotion:
+def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None) -> FreeMotion:
     """Of a mechanism with everything that acts on it but contacts.
 
     added  (nv,) to the inertia of joints
+    dt     of the step that follows, so that loops are closed after it; None: an acceleration at this instant
     """
     M = composite_bodies(at.nodes) + _added_inertia(at, added)
     factor = ltdl(at.nodes, M)
     tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
     load = tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
-    rows = rows_of(at, None, "contact")
+    rows = rows_of(at, None, "contact") if dt is None else rows_in_step(at, dt)
     with stage("free motion"):
         z = solve_transposed(factor, load)
         if not rows:
@@ -113,7 +115,7 @@ def free_motion(at: Mechanism, added: Array) -> FreeMotion:
         for _ in range(_REFINEMENTS):
             forces = forces + ldl_solve(loops.factor, rest - G @ forces)
         residual = rest - G @ forces
-        met = _met(residual, G, rest)
+        met = choose(opening(at), OPEN, _met(residual, G, rest), Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
     return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual, met)
 

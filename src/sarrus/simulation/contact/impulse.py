@@ -15,7 +15,8 @@ from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
-from sarrus.simulation.contact.contact_motion import NEAR, ContactProblemAtState, slot_numbers
+from sarrus.simulation.contact.contact_motion import NEAR
+from sarrus.simulation.contact.contact_problem import ContactProblemAtState, slot_numbers
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.limits import limits_in_slots, limits_of
 from sarrus.simulation.contact.record import ContactRecord
@@ -84,5 +85,5 @@ def impact(model: Model, settings: ContactSettings, q: Array, v: Array) -> Impac
     limits = limits_of(model) if settings.limits else []
     held = [limit._replace(gap=0.0) for limit in limits_in_slots(limits, q, v, 0.0, settings.limit_slots)]
     problem = ContactProblemAtState(model, settings, free, poses, v, v, 1.0)
-    motion = problem.solved(touching, held, np.zeros(3 * len(touching)))
+    motion = problem.solved(touching, held, np.zeros(3 * len(touching)), np.zeros(settings.limit_count))
     return ImpactOutputs(motion.v, slot_numbers(motion.contacts, 1.0), scalar(motion.residual), scalar(motion.status))

@@ -82,18 +82,25 @@ class ContactSettings:
     limits: bool = True  # of joints
     usual_limits: tuple[int, ...] = ()  # those at which joints are where the robot stands
     limit_slots: int = 4
+    limited: tuple[int, ...] = ()  # velocities of joints that have limits
     tolerance: float = 1e-6  # m/s
     convex: bool = False
     friction: tuple[float, ...] = ()  # of joints, dry; one per velocity, or none
     softness: tuple[float, float] | None = None  # stiffness and damping of contacts
 
     @property
+    def limit_count(self) -> int:
+        """How many velocities have limits that are looked at."""
+        return len(self.limited) if self.limits else 0
+
+    @property
     def cold(self) -> tuple[float, ...]:
         """What the first step begins with, and every other with what the step before left: numbers of the contacts in
-        the slots, their impulses, and of joints with dry friction whether it has just turned them back.
+        the slots, their impulses, impulses of joint limits, and of joints with dry friction whether it has just turned
+        them back.
         """
         slots = self.contacts.slots
-        return (-1.0,) * slots + (0.0,) * (3 * slots + np.count_nonzero(self.friction))
+        return (-1.0,) * slots + (0.0,) * (3 * slots + self.limit_count + np.count_nonzero(self.friction))
 
 
 def contact_settings(model: Model, options: ContactOptions) -> ContactSettings | None:
@@ -108,6 +115,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
     contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
     return ContactSettings(
         contacts, float(options.restitution), options.joint_limits, _usual_limits(model), _limit_slots(model),
+        tuple(sorted({limit.v for limit in limits_of(model)})),
         tolerance=float(options.tolerance), convex=bool(options.convex),
         softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
     )  # fmt: skip

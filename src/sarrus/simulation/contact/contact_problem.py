@@ -1,0 +1,177 @@
+"""The contact problem of a step at a state: which velocities contacts and limits leave a robot.
+
+Rows and openings are made here, impulses are found by `mechanics/contact/solve.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sarrus.mechanics.contact.body_rows import ContactRows, contact_rows
+from sarrus.mechanics.contact.contact_rows import Poses
+from sarrus.mechanics.contact.delassus import AbstractDelassus
+from sarrus.mechanics.contact.problem import ContactProblem
+from sarrus.mechanics.contact.solve import solve
+from sarrus.model.model import Model
+from sarrus.simulation.contact.free_motion import FreeMotion, Response
+from sarrus.simulation.contact.limits import Limit
+from sarrus.simulation.contact.settings import ContactSettings
+from sarrus.simulation.contact.slots import Contact
+from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
+from sarrus.spatial.norms import if_finite
+from sarrus.status import Status
+
+PUSH = 0.2  # of a penetration that is undone in a step ...
+FASTEST_PUSH = 0.5  # ... but no faster than this, in m/s
+BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
+
+
+class Contacts(NamedTuple):
+    """Of all slots, at the end of a step."""
+
+    numbers: Array  # (s,) of candidates; -1: nothing
+    impulses: Array  # (s, 3) newton seconds along two tangents and the normal
+    points: Array  # (s, 3) in the world
+    directions: Array  # (s, 3, 3) rows: two tangents and the normal
+    gaps: Array  # (s,) at the beginning of the step
+
+
+class Before(NamedTuple):
+    """What the step before left, with which this one begins."""
+
+    numbers: Array  # (s,) of candidates
+    impulses: Array  # (s, 3)
+    pushed: Array  # (l,) impulses of limits on the velocities that have some
+
+
+class ContactMotion(NamedTuple):
+    """The velocities after a step, and how they came about."""
+
+    v: Array
+    contacts: Contacts
+    pushed: Array  # (l,) impulses of limits on the velocities that have some
+    iterations: Scalar
+    residual: Scalar
+    status: Scalar
+
+
+class ContactProblemAtState(NamedTuple):
+    """What all contact problems at a state share."""
+
+    model: Model
+    settings: ContactSettings
+    free: FreeMotion
+    poses: Poses
+    v: Array
+    v_free: Array
+    dt: Scalar
+
+    def rows(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> ContactRows:
+        """Of limits and contacts. Those that give way do it each by itself, not together with their body."""
+        stiff = self.settings.softness is None
+        return contact_rows(self.free.at, self.poses, [x.row for x in limits], [c.at for c in contacts], stiff)
+
+    def posed(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[ContactProblem, Response]:
+        """The problem with these contacts and limits, and what their impulses do to joints."""
+        rows = self.rows(contacts, limits)
+        response = self.free.response(self.free.independent(rows.J))
+        G = rows.delassus(response.G)
+        before, after = (G.along_rows(rows.J @ v) for v in (self.v, self.v_free))
+        openings = [self._opening(limit.gap) for limit in limits]
+        for k, contact in enumerate(contacts, start=1):
+            opening = self._normal_velocity(contact, before[len(limits) + 3 * k - 1])
+            # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
+            opening = choose(0.5, contact.active, opening + contact.bend * (1.0 / self.dt), 0.0)
+            openings += [0.0, 0.0, opening]
+        active = vector(*(x.active for x in (*limits, *contacts)))
+        frictions = vector(*(c.friction for c in contacts))
+        softness = self._softness(len(limits), len(contacts))
+        return ContactProblem(G, after + vector(*openings), np.zeros(0), frictions, active, softness), response
+
+    def solved(
+        self, contacts: Sequence[Contact], limits: Sequence[Limit], start: Array, pushed: Array, entry: Scalar = 1.0
+    ) -> ContactMotion:
+        """The motion with these contacts and limits, where the entry is greater than 0.
+
+        start   impulses (3 contacts,) of the step before
+        pushed  see `Before`
+        """
+        settings = self.settings
+        problem, response = self.posed(contacts, limits)
+        assert isinstance(problem.G, AbstractDelassus)
+        limited = list(settings.limited)[: len(pushed)]
+        held = vector(*(limit.row[limited] @ pushed for limit in limits))
+        start = np.concatenate([held, start])
+        found = solve(problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry)
+        v = self.v_free + response.velocity(problem.G.wrenches(found.impulses))
+        status = if_finite(found.status, Status.NOT_FINITE, v)
+        slots = settings.contacts.slots
+        impulses = found.impulses[len(limits) :].reshape(-1, 3)
+        pushes = sum(
+            (x * limit.row[limited] for x, limit in zip(found.impulses, limits, strict=False)), np.zeros(len(limited))
+        )
+        kept = Contacts(
+            _padded([choose(0.5, c.active, c.number, -1.0) for c in contacts], slots, -1.0),
+            _padded_rows(list(impulses), slots),
+            _padded_rows([c.at.point for c in contacts], slots),
+            _padded_rows([row for c in contacts for row in c.at.directions], 3 * slots).reshape(slots, 3, 3),
+            _padded([c.gap for c in contacts], slots, 0.0),
+        )
+        return ContactMotion(v, kept, pushes, found.iterations, found.residual, status)
+
+    def _opening(self, gap: Scalar) -> Scalar:
+        """What is added to a velocity that opens a gap so that it need not be less than zero.
+
+        An open gap may close within the step; of a penetration a part is undone.
+        """
+        rate = 1.0 / self.dt
+        push = PUSH * rate * gap
+        push = choose(push, -FASTEST_PUSH, -FASTEST_PUSH, push)
+        return choose(gap, 0.0, push, rate * gap)
+
+    def _normal_velocity(self, contact: Contact, speed: Scalar) -> Scalar:
+        """The same of a contact, where it does not bounce; there, e times the speed before the step.
+
+        One that gives way is a spring and a damper at the end of the step, k (gap + dt v) + d v = -force, which is a
+        velocity of dt k / (dt k + d) gap / dt, and a softness.
+        """
+        opening, e = self._opening(contact.gap), self.settings.restitution
+        if self.settings.softness is not None:
+            k, d = self.settings.softness
+            opening = choose(contact.gap, 0.0, (k / (self.dt * k + d)) * contact.gap, opening)
+        if e == 0.0:
+            return opening
+        hits = choose(contact.gap + self.dt * speed, 0.0, 1.0, 0.0)
+        bounces = choose(speed, -BOUNCE_SPEED, hits, 0.0)
+        return choose(0.5, bounces, e * speed, opening)
+
+    def _softness(self, limits: int, contacts: int) -> Array | None:
+        """Velocity per impulse by which rows give way: the normals of contacts."""
+        if self.settings.softness is None:
+            return None
+        k, d = self.settings.softness
+        normal = 1.0 / (self.dt * (self.dt * k + d))
+        return vector(*[0.0] * limits, *[0.0, 0.0, normal] * contacts)
+
+
+def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:
+    """(11 s,) what is recorded of contacts (`ContactRecord.of`); dt: the time in which their impulses acted."""
+    rows: list[Scalar] = []
+    for number, gap, point, directions, impulse in zip(
+        contacts.numbers, contacts.gaps, contacts.points, contacts.directions, contacts.impulses, strict=True
+    ):
+        rows += [number, gap, *point, *directions[2], *((1.0 / dt) * (directions.T @ impulse))]
+    return vector(*rows)
+
+
+def _padded(values: Sequence[Scalar], count: int, rest: float) -> Array:
+    return vector(*values, *[rest] * (count - len(values)))
+
+
+def _padded_rows(rows: Sequence[Array], count: int) -> Array:
+    flat = [x for row in rows for x in row]
+    return vector(*flat, *[0.0] * (3 * count - len(flat))).reshape(count, 3)
