@@ -1,6 +1,6 @@
 """IPOPT with dynamics as an expression and as native code: `python -m benchmarks.casadi_external [--write]`.
 
-The problem of `examples/optimise_five_bar.py`, both ways in turns; medians. --write puts the table into
+The problem of `examples/steer_five_bar.py`, both ways in turns; medians. --write puts the table into
 docs/hooks/casadi.md.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 import sarrus
 from benchmarks.written_figures import write_figures
-from examples.optimise_five_bar import transcribed, ways
+from examples.steer_five_bar import transcribed, ways
 
 ROUNDS = 5
 

@@ -39,5 +39,6 @@ def test_an_example_says_what_one_learns_on_one_page(path: Path) -> None:
     assert len(text.splitlines()) <= 110
 
 
-def test_there_are_twenty() -> None:
-    assert len(EXAMPLES) == 20
+def test_the_readme_says_how_many_there_are() -> None:
+    assert len(EXAMPLES) == 21
+    assert "**Twenty-one [examples]" in (Path(__file__).parents[1] / "README.md").read_text()

@@ -11,7 +11,6 @@ import pytest
 import sarrus
 from benchmarks import api_page, numbers
 
-NEEDED = {"docs/hooks/jax.md": ("jax",), "docs/hooks/gym.md": ("gymnasium",)}  # extras that not everybody has
 ROOT = Path(__file__).parents[1]
 
 
@@ -32,7 +31,8 @@ def test_the_readme_examples_run(capsys):
     assert "implicit steps" in capsys.readouterr().out
 
 
-PAGES = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))
+# Those about other libraries, which not everybody has: tests/hooks/test_pages.py.
+PAGES = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md") if p.parent.name != "hooks")
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
@@ -40,10 +40,6 @@ def test_the_examples_of_a_page_run_one_after_the_other(page, monkeypatch, tmp_p
     """As they are pasted, in one session per page. No window is opened: `view` is a stand-in here."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sarrus, "view", lambda *args, **kwargs: SimpleNamespace(show=lambda q: None), raising=False)
-    for name, modules in NEEDED.items():
-        if page == name:
-            for module in modules:
-                pytest.importorskip(module)
     names = {}
     for block in blocks(page):
         if "cassie.xml" not in block:  # a file that is not ours
