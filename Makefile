@@ -55,7 +55,7 @@ test-hooks: $(HOOKS)/.ready
 # Branch coverage of the rooms that must be covered, by the tests that are about them. Coverage makes Python slow: hence apart.
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report= --cov-report=json:$(VENV)/coverage.json \
-		tests/spatial tests/model tests/importers tests/algorithms tests/oracles tests/codegen/test_trace.py tests/calls/test_calls.py tests/test_diagnosis.py
+		tests/spatial tests/model tests/importers tests/algorithms tests/oracles tests/codegen/test_trace.py tests/codegen/test_recursion.py tests/calls/test_calls.py tests/test_diagnosis.py
 	$(BIN)/python -m tests.coverage_floor $(VENV)/coverage.json
 
 lint: $(VENV)/.dev
