@@ -40,16 +40,13 @@ def robot_file(robot: str) -> Path | None:
 
 def pinocchio_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:
     """Pinocchio on the same states, or why not."""
-    path = robot_file(robot)
-    if method in _PINOCCHIO_DERIVATIVES:
-        return _pinocchio_derivatives(robot, model, method, arrays)
-    if method not in ("aba", "rnea", "crba"):
+    if method not in ("aba", "rnea", "crba", *_PINOCCHIO_DERIVATIVES):
         return f"Pinocchio: no counterpart of {method}"
-    if path is None or path.suffix != ".urdf":
-        return "Pinocchio: it can only be compared on a URDF file"
-    built = _built(path, model)
+    built = _built(robot_file(robot), model)
     if isinstance(built, str):
         return built
+    if method in _PINOCCHIO_DERIVATIVES:
+        return _pinocchio_derivatives(built, model, method, arrays)
     import pinocchio as pin
 
     data = built.createData()
@@ -67,8 +64,10 @@ def pinocchio_peer(robot: str, model: Model, method: str, arrays: list[np.ndarra
     return Peer("Pinocchio", single, batch, reference)
 
 
-def _built(path: Path, model: Model) -> Any:
+def _built(path: Path | None, model: Model) -> Any:
     """Pinocchio's model of the file, or why there is none."""
+    if path is None or path.suffix != ".urdf":
+        return "Pinocchio: it can only be compared on a URDF file"
     try:
         import pinocchio as pin
     except ImportError:
@@ -80,14 +79,8 @@ def _built(path: Path, model: Model) -> Any:
     return built
 
 
-def _pinocchio_derivatives(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:
+def _pinocchio_derivatives(built: Any, model: Model, method: str, arrays: list[np.ndarray]) -> Peer:
     """Of forward or inverse dynamics, in the order of our results."""
-    path = robot_file(robot)
-    if path is None or path.suffix != ".urdf":
-        return "Pinocchio: it can only be compared on a URDF file"
-    built = _built(path, model)
-    if isinstance(built, str):
-        return built
     import pinocchio as pin
 
     data = built.createData()
