@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 
 from sarrus.codegen.emit.lane import Lane
+from sarrus.codegen.emit.words import Kind
 
 _MOST_SLOTS = 2**25  # addresses in the code are 32-bit offsets
+_MOST_KINDS = len(Kind)
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Artifact:
     single_chunks: list[int]  # for one lane
     chunks: list[int]  # for all lanes
     steps: list[int]
+    kinds: list[int]  # of the steps, each once
     slots: int  # of the workspace
     transfers: list[int]  # where the code is that moves blocks into lanes and out again; -1: there is none
     constants: list[int]  # of the tape, that follow all of its constants once more
@@ -45,7 +48,9 @@ class Artifact:
         if len(transfers) != 2:
             raise ValueError("no machine code")
         constants = [_whole(x, _MOST_SLOTS) for x in read["constants"]]
-        return Artifact(code, read["is_flat"], single, lanes, read["steps"], slots, transfers, constants, read["stats"])
+        kinds = [_whole(x, _MOST_KINDS) for x in read["kinds"]]
+        steps, stats = read["steps"], read["stats"]
+        return Artifact(code, read["is_flat"], single, lanes, steps, kinds, slots, transfers, constants, stats)
 
 
 def chunk_names(lane: Lane, count: int) -> list[str]:
