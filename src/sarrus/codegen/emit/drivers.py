@@ -10,19 +10,20 @@ from collections.abc import Callable
 
 from sarrus.codegen.emit.batch import emit_batch, emit_check
 from sarrus.codegen.emit.declarations import with_declarations
+from sarrus.codegen.emit.kinds import TABLES, Kind
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.moves import emit_moves
 from sarrus.codegen.emit.picks import emit_picks
 from sarrus.codegen.emit.run import emit_again, emit_begin, emit_enter, emit_run
-from sarrus.codegen.emit.single import emit_single
+from sarrus.codegen.emit.single import emit_listed, emit_single
 from sarrus.codegen.emit.table import emit_table
-from sarrus.codegen.emit.words import TABLES, Kind
 
 DRIVERS: dict[str, Callable[[Lane, str], str]] = {
     "run": lambda _, name: emit_run(name),
     "check": emit_check,
     "batch": emit_batch,
     "single": emit_single,
+    "listed": emit_listed,
     Kind.BEGIN.name: emit_begin,
     Kind.AGAIN.name: emit_again,
     Kind.ENTER.name: emit_enter,
@@ -37,5 +38,5 @@ DRIVERS: dict[str, Callable[[Lane, str], str]] = {
 
 
 def driver(lane: Lane, name: str) -> str:
-    """A module with the driver of this name: run, check, batch, single (of one lane), or that of a kind of step."""
+    """A module with one driver: run, check, batch, single and listed (of one lane), or that of a kind of step."""
     return with_declarations(DRIVERS[name](lane, name))

@@ -6,8 +6,9 @@ of handlers; chunks and repetitions, which are the kernel's own code, are called
 
 from __future__ import annotations
 
+from sarrus.codegen.emit.kinds import Kind
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.words import NONE, REPEAT_BEGIN, Header, Kind, in_header
+from sarrus.codegen.emit.words import NONE, REPEAT_BEGIN, Header, in_header
 from sarrus.codegen.emit.writer import Writer
 
 

@@ -20,7 +20,8 @@ from sarrus.codegen.emit.builtin import (
     TYPE_NUMBER,
 )
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.words import PORT_WORDS, PORTS_BEGIN, Header, in_header
+from sarrus.codegen.emit.transfer import scatter_listed
+from sarrus.codegen.emit.words import PORT_LIST, PORT_WORDS, PORTS_BEGIN, Header, in_header
 from sarrus.codegen.emit.writer import Writer
 
 
@@ -64,7 +65,7 @@ def emit_single(lane: Lane, name: str) -> str:
         made = w.value(f"load ptr, ptr {item}, align 8")
         _unless(w, w.value(f"icmp ne ptr {made}, null"), "failed")
         with w.when(w.value(f"xor i1 {whole}, true")):
-            c.copy(slots, _field(w, made, DATA), size)
+            c.store(port, slots, size, _field(w, made, DATA))
         with w.when(several):
             packed = w.value(f"load ptr, ptr {result}, align 8")
             w.do(f"call i32 {c['set_item']}(ptr {packed}, i64 {i}, ptr {made})")
@@ -78,6 +79,13 @@ def emit_single(lane: Lane, name: str) -> str:
     w.label("decline")
     w.do(f"call void {c['incref']}(ptr {c['none']})")
     return w.finish(f"ret ptr {c['none']}")
+
+
+def emit_listed(lane: Lane, name: str) -> str:
+    """`name(row, workspace, words, count)`: an output of so many elements, each from the slot that a list says."""
+    w = Writer(f"void @{name}(ptr %row, ptr %w, ptr %words, i64 %count)")
+    scatter_listed(w, lane, ["%row"], "%w", "%words", "%count")
+    return w.finish()
 
 
 class _Call:
@@ -150,6 +158,17 @@ class _Call:
                 f"i32 {TYPE_NUMBER[lane.bits]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
             )
             w.do(f"store ptr {array}, ptr {item}, align 8")
+
+    def store(self, port: str, slots: str, size: str, array: str) -> None:
+        """An output out of the workspace."""
+        w, list_begins = self._w, _word(self._w, port, PORT_LIST)
+        is_listed = w.value(f"icmp ne i64 {list_begins}, 0")
+        with w.when(is_listed):
+            words = w.offset(self["ports"], w.value(f"mul i64 {list_begins}, 8"))
+            listed = in_header(w, Header.LISTED)
+            w.do(f"call void {listed}(ptr {array}, ptr {self['workspace']}, ptr {words}, i64 {size})")
+        with w.when(w.value(f"xor i1 {is_listed}, true")):
+            self.copy(slots, array, size)
 
 
 def _word(w: Writer, words: str, number: int) -> str:

@@ -17,9 +17,10 @@ from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
 from sarrus.codegen.emit.builtin import layout_is_known, make_builtin
 from sarrus.codegen.emit.image import ExecutableMemory
+from sarrus.codegen.emit.kinds import Kind
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE, address_of, address_of_bytes, aligned, in_place
-from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, UNCHECKED, Kind, ports_of
+from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, UNCHECKED, ports_of
 from sarrus.codegen.runtime import cache as disk
 from sarrus.codegen.runtime import cache_names
 from sarrus.codegen.runtime.call_arrays import copies_of_overwritten
@@ -34,6 +35,7 @@ from sarrus.model.state import UNIT_TOLERANCE
 # Of the sum of squares. Closer to the bound than rounding, Python decides.
 _UNIT = 1.9 * UNIT_TOLERANCE
 _OWN_CODE = {Kind.CHUNK, Kind.REPEAT}  # steps that are the kernel's own code
+_count_at = ctypes.c_int64.from_address
 LANES = (1, 2, 4, 8, 16)  # squares of so many rows and columns are transposed in registers
 
 
@@ -198,9 +200,9 @@ class NativeKernel:
         scratches = [self._scratch() for _ in range(threads)]
         mine = self._one if batch == 1 and threads == 1 else self._many
         workspace, constants = mine.data.workspace, mine.data.constants
-        invalid = [memory[workspace : workspace + 8].view(np.int64) for memory, _ in scratches]
+        invalid = [_count_at(address + workspace) for _, address in scratches]
         for count_of in invalid:
-            count_of[0] = 0 if validate else UNCHECKED
+            count_of.value = 0 if validate else UNCHECKED
         try:
             if threads == 1:
                 mine.batch(sources, targets, 0, batch, scratches[0][1], constants)
@@ -208,7 +210,7 @@ class NativeKernel:
                 tables = address_of_bytes(sources), address_of_bytes(targets)
                 own = [(*tables, scratch, constants) for _, scratch in scratches]
                 share(mine.batch_address, own, batch, self.lanes)
-            return not validate or not any(count_of[0] for count_of in invalid)
+            return not validate or not any(count_of.value for count_of in invalid)
         finally:
             self._free_scratch += scratches
 
@@ -242,12 +244,13 @@ class KernelData:
     ) -> None:
         self.workspace = _workspace_bytes(artifact, lane)
         steps = np.array(artifact.steps, dtype=np.int64)
-        ports = np.array(ports_of(tape, self.workspace, _UNIT), dtype=np.int64)
+        ports = np.array(ports_of(tape, artifact, self.workspace, _UNIT), dtype=np.int64)
         addresses = np.array(chunks, dtype=np.uint64)
         handlers = np.zeros(len(Kind), dtype=np.uint64)
         for kind in set(artifact.kinds) - _OWN_CODE:
             handlers[kind] = driver_address(lane, Kind(kind).name)
-        drivers = driver_address(lane, "run"), driver_address(lane, "check"), address_of(handlers)
+        listed = driver_address(lane, "listed") if lane.count == 1 and any(artifact.listed) else 0
+        drivers = driver_address(lane, "run"), driver_address(lane, "check"), listed, address_of(handlers)
         lists = address_of(steps), address_of(addresses), address_of(ports)
         header = [*_c_functions(), *lists, *transfers, *drivers]
         values = np.concatenate([tape.constants, tape.constants[artifact.constants]]).astype(lane.dtype)
