@@ -21,7 +21,8 @@ from sarrus.codegen.emit.builtin import (
 )
 from sarrus.codegen.emit.entries import SINGLE
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.words import PORT_WORDS, PORTS_BEGIN
+from sarrus.codegen.emit.transfer import scatter_listed
+from sarrus.codegen.emit.words import PORT_LIST, PORT_WORDS, PORTS_BEGIN
 from sarrus.codegen.emit.writer import Writer
 
 
@@ -47,9 +48,8 @@ def _emit_into(lane: Lane, run: str) -> str:
     c.load_inputs()
     w.do(f"call void @{run}(ptr {c['workspace']}, ptr {c['constants']})")
     with w.loop(c.n_outputs) as i:
-        size, slots = c.port(c.outputs, i)[:2]
         array = w.value(f"load ptr, ptr {w.offset(outputs, w.value(f'mul i64 {i}, 8'))}, align 8")
-        _copy(w, lane, slots, _field(w, array, DATA), size)
+        c.store_output(i, _field(w, array, DATA))
     return c.finish("true", "false")
 
 
@@ -73,7 +73,7 @@ def _emit_new(lane: Lane, run: str, name: str, check: str | None = None) -> str:
         _unless(w, w.value(f"icmp ne ptr {packed}, null"), "failed")
         w.do(f"store ptr {packed}, ptr {result}, align 8")
     with w.loop(c.n_outputs) as i:
-        size, slots, port = c.port(c.outputs, i)
+        _, slots, port = c.port(c.outputs, i)
         whole = w.value(f"icmp ne i64 {_word(w, port, 6)}, 0")
         with w.when(whole):
             number = w.value(f"load {lane.scalar}, ptr {slots}, align {lane.scalar_bytes}")
@@ -88,7 +88,7 @@ def _emit_new(lane: Lane, run: str, name: str, check: str | None = None) -> str:
                 f"i32 {TYPE_NUMBER[lane.bits]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
             )
             _unless(w, w.value(f"icmp ne ptr {array}, null"), "failed")
-            _copy(w, lane, slots, _field(w, array, DATA), size)
+            c.store_output(i, _field(w, array, DATA))
             w.do(f"store ptr {array}, ptr {made}, align 8")
         item = w.value(f"load ptr, ptr {made}, align 8")
         _unless(w, w.value(f"icmp ne ptr {item}, null"), "failed")
@@ -153,6 +153,18 @@ class _Call:
             array = w.value(f"load ptr, ptr {w.offset('%args', w.value(f'mul i64 {i}, 8'))}, align 8")
             size, slots, _ = self.port(self.inputs, i)
             _copy(w, self._lane, _field(w, array, DATA), slots, size)
+
+    def store_output(self, i: str, array: str) -> None:
+        """Output i out of the workspace."""
+        w, lane = self._w, self._lane
+        size, slots, port = self.port(self.outputs, i)
+        list_begins = _word(w, port, PORT_LIST)
+        is_listed = w.value(f"icmp ne i64 {list_begins}, 0")
+        with w.when(is_listed):
+            words = w.offset(self["ports"], w.value(f"mul i64 {list_begins}, 8"))
+            scatter_listed(w, lane, [array], self["workspace"], words, size)
+        with w.when(w.value(f"xor i1 {is_listed}, true")):
+            _copy(w, lane, slots, array, size)
 
     def finish(self, yes: str | None, no: str) -> str:
         """Return the object `yes` (unless that was done), and `no` where the call is declined."""

@@ -15,6 +15,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from sarrus.codegen.emit.artifact import Artifact
 from sarrus.codegen.passes.steps import (
     FOURTHS,
     Again,
@@ -43,7 +44,8 @@ TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Ki
 WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
 NONE = -(2**62)  # in place of a value
 UNCHECKED = -1  # in a driver's scratch, in place of the number of states with arguments that are not valid
-PORT_WORDS = 8  # size, slot, dimensions, three extents, whether it is a whole number, nothing
+PORT_WORDS = 8  # size, slot, dimensions, three extents, whether it is a whole number, at which word its list begins
+PORT_LIST = 7  # the number of the last one of these
 MOST_DIMENSIONS = 3
 
 
@@ -208,24 +210,28 @@ def _flat(rows: Sequence[Sequence[int]]) -> list[int]:
     return [word for row in rows for word in row]
 
 
-def ports_of(tape: Tape, workspace: int, tolerance: float) -> list[int]:
-    """What the drivers know of a kernel's arrays.
+def ports_of(tape: Tape, artifact: Artifact, workspace: int, tolerance: float) -> list[int]:
+    """What the drivers know of a kernel's arrays: counts, ports, where quaternions begin, and lists of outputs.
 
     workspace  how many bytes it has. After it, in the drivers' scratch, the number of states that are not valid, and
                where rows go that are only padding
     tolerance  by how much the squares of a quaternion may not sum up to one
     """
-    ports = (*tape.inputs, *tape.outputs)
-    slots = [0, *accumulate(port.size for port in ports)]
-    unit = [slot + start for slot, port in zip(slots, tape.inputs, strict=False) for start in port.unit]
+    inputs = [0, *accumulate(port.size for port in tape.inputs)]
+    unit = [slot + start for slot, port in zip(inputs, tape.inputs, strict=False) for start in port.unit]
     bits = struct.unpack("<q", struct.pack("<d", tolerance))[0]
-    counts = [len(tape.inputs), len(tape.outputs), workspace, slots[len(tape.inputs)], bits, len(unit)]
-    return [*counts, *_flat([_port(*pair) for pair in zip(ports, slots, strict=False)]), *unit]
+    counts = [len(tape.inputs), len(tape.outputs), workspace, inputs[-1], bits, len(unit)]
+    words = _flat([_port(port, slot, 0) for port, slot in zip(tape.inputs, inputs, strict=False)])
+    top = PORTS_BEGIN + PORT_WORDS * (len(tape.inputs) + len(tape.outputs)) + len(unit)
+    for port, slot, listed in zip(tape.outputs, artifact.outputs, artifact.listed, strict=True):
+        words += _port(port, slot, top if listed else 0)
+        top += len(listed)
+    return [*counts, *words, *unit, *_flat(artifact.listed)]
 
 
 PORTS_BEGIN = 6  # words before the ports
 
 
-def _port(port: Port, slot: int) -> list[int]:
+def _port(port: Port, slot: int, list_begins: int) -> list[int]:
     extents = [*port.shape, *[0] * MOST_DIMENSIONS][:MOST_DIMENSIONS]  # of more dimensions nobody reads them
-    return [port.size, slot, len(port.shape), *extents, int(port.whole), 0]
+    return [port.size, slot, len(port.shape), *extents, int(port.whole), list_begins]

@@ -1,6 +1,6 @@
 """Give every value that must be in memory a slot of the workspace.
 
-Slots hold one scalar (of all lanes) each: first the inputs, then the outputs, then values that outlive their step. The
+Slots hold one scalar (of all lanes) each: first the arrays (`ports.py`), then values that outlive their step. The
 slot of such a value is used again by the first one that is made after its last use, so that the workspace stays in the
 processor's nearest cache.
 """
@@ -9,38 +9,34 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.codegen.passes.ports import Ports, ports
 from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Picks, Plan, Repeat, Step, Table
 from sarrus.codegen.passes.vectors import Layout
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 
 
-def _ports(tape: Tape) -> tuple[list[int], list[int], int]:
-    """The first slot of each input and of each output, and the first slot after them."""
-    offsets = np.cumsum([0] + [p.size for p in tape.inputs] + [p.size for p in tape.outputs]).tolist()
-    return offsets[: len(tape.inputs)], offsets[len(tape.inputs) : -1], offsets[-1]
-
-
 def fixed_slots(tape: Tape) -> dict[int, int]:
     """Inputs, and outputs that repetitions make, by their slots."""
-    input_slot, output_slot, _ = _ports(tape)
+    lie = ports(tape)
     rows = tape.arg.tolist()
-    found = {input_slot[rows[k][0]] + rows[k][1]: k for k in np.flatnonzero(tape.op == Op.INPUT).tolist()}
+    found = {lie.inputs[rows[k][0]] + rows[k][1]: k for k in np.flatnonzero(tape.op == Op.INPUT).tolist()}
     seen: set[int] = set()
-    for first, result in zip(output_slot, tape.results, strict=True):
+    for number, result in enumerate(tape.results):
+        slots = lie.slots_of(number, len(result))
         for element in np.flatnonzero(tape.op[result] == Op.COLLECTED).tolist():
             k = int(result[element])
             if k not in seen:
-                found[first + element] = k
+                found[int(slots[element])] = k
                 seen.add(k)
     return found
 
 
 def with_slots(tape: Tape, steps: list[Step], layout: Layout) -> Plan:
     """The plan of these steps."""
-    input_slot, output_slot, top = _ports(tape)
+    lie = ports(tape)
     lives = _Lives(tape, steps, layout.places)
-    slots = _Slots(tape, input_slot, output_slot, top, layout)
+    slots = _Slots(tape, lie, layout)
     slots.share_with_carried(tape)
     steps = list(steps)
     mask_slot = -1
@@ -74,7 +70,7 @@ def with_slots(tape: Tape, steps: list[Step], layout: Layout) -> Plan:
                 slots.release(k)
     steps = [step for step in steps if not isinstance(step, Chunk) or _does_something(tape, step, slots)]
     # One slot more takes what tables compute and nobody wants.
-    return Plan(tape, steps, slots.slot, slots.stores, input_slot, output_slot, slots.top + 1, layout.constants)
+    return Plan(tape, steps, slots.slot, slots.stores, lie, slots.top + 1, layout.constants)
 
 
 def _does_something(tape: Tape, step: Chunk, slots: _Slots) -> bool:
@@ -172,10 +168,10 @@ class _Lives:
 class _Slots:
     """Which slot each value has, and which are free again. Those of inputs and outputs never are."""
 
-    def __init__(self, tape: Tape, input_slot: list[int], output_slot: list[int], top: int, layout: Layout) -> None:
+    def __init__(self, tape: Tape, lie: Ports, layout: Layout) -> None:
         self.slot = [-1] * (len(tape) + layout.places)
         self.stores: dict[int, list[int]] = {}
-        self.top = top
+        self.top = lie.top
         self._free: list[int] = []
         self._free_rows: list[tuple[int, int]] = []  # slots side by side: how many, the first
         self._lent = [False] * len(self.slot)
@@ -184,11 +180,14 @@ class _Slots:
         self._left = [len(block) for block in self._blocks]  # how many of its values are not done with
         self._place = {k: (n, place) for n, block in enumerate(self._blocks) for place, k in block.items()}
         for number, result in enumerate(tape.results):
-            for element, k in enumerate(result.tolist()):
-                self.stores.setdefault(k, []).append(output_slot[number] + element)
+            pairs = zip(result.tolist(), lie.slots_of(number, len(result)).tolist(), strict=True)
+            for k, slot in pairs:
+                mine = self.stores.setdefault(k, [])
+                if lie.listed[number] is None or slot not in mine:
+                    mine.append(slot)
         for k, (op, (number, element, _)) in enumerate(zip(tape.op.tolist(), tape.arg.tolist(), strict=True)):
             if op == Op.INPUT:
-                self.slot[k] = input_slot[number] + element
+                self.slot[k] = lie.inputs[number] + element
             elif k in self.stores and op != Op.CONST and k not in self._place:
                 self.slot[k] = self.stores[k][0]
         for k, slot in layout.slot.items():

@@ -35,6 +35,7 @@ from sarrus.model.state import UNIT_TOLERANCE
 
 # Of the sum of squares. Closer to the bound than rounding, Python decides.
 _UNIT = 1.9 * UNIT_TOLERANCE
+_count_at = ctypes.c_int64.from_address
 _RARE = [int(op) for op in APART - {Op.SIN, Op.COS, Op.PICK}]  # kernels with these have drivers of their own
 LANES = (1, 2, 4, 8, 16)  # squares of so many rows and columns are transposed in registers
 
@@ -190,9 +191,9 @@ class NativeKernel:
         scratches = [self._scratch() for _ in range(threads)]
         mine = self._one if batch == 1 and threads == 1 else self._many
         workspace, constants = mine.data.workspace, mine.data.constants
-        invalid = [memory[workspace : workspace + 8].view(np.int64) for memory, _ in scratches]
+        invalid = [_count_at(address + workspace) for _, address in scratches]
         for count_of in invalid:
-            count_of[0] = 0 if validate else UNCHECKED
+            count_of.value = 0 if validate else UNCHECKED
         try:
             if threads == 1:
                 mine.batch(sources, targets, 0, batch, scratches[0][1], constants)
@@ -200,7 +201,7 @@ class NativeKernel:
                 tables = address_of_bytes(sources), address_of_bytes(targets)
                 own = [(*tables, scratch, constants) for _, scratch in scratches]
                 share(mine.address["batch"], own, batch, self.lanes)
-            return not validate or not any(count_of[0] for count_of in invalid)
+            return not validate or not any(count_of.value for count_of in invalid)
         finally:
             self._free_scratch += scratches
 
@@ -234,7 +235,7 @@ class KernelData:
     ) -> None:
         self.workspace = _workspace_bytes(artifact, lane)
         steps = np.array(artifact.steps, dtype=np.int64)
-        ports = np.array(ports_of(tape, self.workspace, _UNIT), dtype=np.int64)
+        ports = np.array(ports_of(tape, artifact, self.workspace, _UNIT), dtype=np.int64)
         addresses = np.array(chunks, dtype=np.uint64)
         header = [*_c_functions(), address_of(steps), address_of(addresses), address_of(ports), *transfers]
         values = np.concatenate([tape.constants, tape.constants[artifact.constants]]).astype(lane.dtype)
