@@ -28,15 +28,28 @@ class Situation(NamedTuple):
     time: Array  # (B,) seconds since the episode began
 
 
-Function = Callable[[Situation], Array]  # or a casadi.Function of some of its fields, by name
+Function = Callable[[Situation], Array]
+OfOne = Callable[[Model, Situation], Any]
+FUNCTIONS = ("observation", "reward", "fallen")  # of a task
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A function of a model and the `Situation` of one robot, whose fields then have no B, that becomes native code.
+
+    It is called once, with symbols for numbers: NumPy's arithmetic and sin, cos, exp, sqrt, ... go through, and
+    `sarrus.gym.choose(a, b, yes, no)` says "yes where a < b".
+    """
+
+    function: OfOne
 
 
 @dataclass(frozen=True)
 class Task:
     """What a policy sees, does and gets.
 
-    observation   (B, n) of a `Situation`: a NumPy function, or a casadi.Function whose inputs have names of its fields,
-                  each of one state, which is compiled
+    observation   (B, n) of a `Situation`: a NumPy function of all robots; or of one robot, and compiled: a `Traced`, or
+                  a casadi.Function whose inputs have names of a situation's fields
     reward        (B,), likewise
     fallen        (B,) true where an episode has failed
     joints        the joints that actions drive, one number in [-1, 1] each; None: those that motors drive
@@ -74,31 +87,77 @@ class Task:
         return tuple(joint.name for joint in (chosen or [joint for joint in single if joint.independent is not False]))
 
 
-def batched(model: Model, function: Any, what: str) -> Function:
-    """A task's function of many states at once."""
-    if not hasattr(function, "n_instructions"):
-        if not callable(function):
-            raise StateError(f"{what} is {function!r}. Valid: a function of a Situation, a casadi.Function")
-        return cast(Function, function)
-    names = function.name_in()
-    for name in names:
-        check_name(f"input of the {what}:", name, Situation._fields)
-    kernel = _compiled(model, function, names)
-    scalar = function.numel_out(0) == 1
+def for_all(task: Task, name: str) -> Function | None:
+    """One of a task's functions, of all robots at once; None: it is one of a single robot, and compiled."""
+    function = getattr(task, name)
+    if _is_compiled(function):
+        return None
+    if not callable(function):
+        raise StateError(f"{name} is {function!r}. Valid: a function of a Situation, a Traced, a casadi.Function")
+    return cast(Function, function)
 
-    def call(situation: Situation) -> Array:
-        found = kernel(*(np.ascontiguousarray(getattr(situation, name), float) for name in names))
-        return found[:, 0] if scalar else found
+
+def task_kernel(model: Model, task: Task, dtype: Any) -> Kernel | None:
+    """Native code of those functions of a task that are of one robot, in one; None where there are none."""
+    names = tuple(name for name in FUNCTIONS if _is_compiled(getattr(task, name)))
+    if not names:
+        return None
+    joints = len(task.driven(model))
+    sizes: dict[str, tuple[int, ...]] = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,), "time": ()}
+    inputs = tuple(Input(name, False, sizes.get(name, (joints,))) for name in Situation._fields)
+    functions = _Functions(tuple(_of_one(name, getattr(task, name), inputs) for name in names))
+    algorithm = Algorithm("task", functions.values, inputs, None, ("functions",), fields=names)
+    return compile(model, algorithm, dtype=dtype, functions=functions)
+
+
+class _Functions:
+    """What is compiled together. Its `repr` is an address, so that kernels are kept by their tapes: what functions of
+    users compute is not in their names.
+    """
+
+    def __init__(self, functions: tuple[OfOne, ...]) -> None:
+        self._functions = functions
+
+    def values(self, model: Model, functions: Any, **fields: Array) -> tuple[Array, ...]:
+        situation = Situation(**fields)
+        return tuple(np.asarray(function(model, situation)) for function in self._functions)
+
+
+def _is_compiled(function: Any) -> bool:
+    return isinstance(function, Traced) or hasattr(function, "n_instructions")
+
+
+def _of_one(what: str, function: Any, inputs: tuple[Input, ...]) -> OfOne:
+    """A `Traced` or a casadi.Function as a function of a model and one robot's situation."""
+    flat = what != "observation"
+    if isinstance(function, Traced):
+        return lambda model, s: _shaped(what, _traced(what, function, model, s), flat)
+    names, sizes = function.name_in(), {x.name: int(np.prod(x.size or (1,))) for x in inputs}
+    for k, name in enumerate(names):
+        check_name(f"input of the {what}:", name, Situation._fields)
+        if function.numel_in(k) != sizes[name]:
+            raise StateError(f"{what}: its input {name} has {function.numel_in(k)} elements; expected {sizes[name]}")
+
+    def call(model: Model, s: Situation) -> Array:
+        arrays = [np.atleast_1d(getattr(s, name)) for name in names]
+        return _shaped(what, casadi_import.evaluate(function, arrays)[0], flat)
 
     return call
 
 
-def _compiled(model: Model, function: Any, names: list[str]) -> Kernel:
-    """A casadi.Function of vectors with one output, as native code."""
-    shapes = {name: () if name == "time" else (function.numel_in(k),) for k, name in enumerate(names)}
+def _traced(what: str, function: Traced, model: Model, s: Situation) -> Any:
+    try:
+        return function.function(model, s)
+    except TypeError as error:
+        raise StateError(
+            f"{what}: a traced function is called with symbols, of which no comparison is true or false ({error}). "
+            f"Valid: + - * /, whole powers, abs, NumPy's sin, cos, exp, log, tanh, sqrt, arctan2, sarrus.gym.choose"
+        ) from error
 
-    def text(model: Model, **arrays: Array) -> Array:
-        return casadi_import.evaluate(function, [np.atleast_1d(arrays[name]) for name in names])[0]
 
-    inputs = tuple(Input(name, False, shape) for name, shape in shapes.items())
-    return compile(model, Algorithm(function.name(), text, inputs, "values"), cache=False)
+def _shaped(what: str, values: Any, flat: bool) -> Array:
+    """(n,) of observations, () of what is one number."""
+    found = np.asarray(values)
+    if flat and found.size != 1:
+        raise StateError(f"{what}: expected one number for one robot, got shape {found.shape}")
+    return found.reshape(() if flat else (-1,))
