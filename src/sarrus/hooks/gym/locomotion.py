@@ -124,5 +124,4 @@ def locomotion(
     at_v = np.array([model.layout.v_of(name).start for name in driven], int)
     of = _Locomotion(home_or_neutral(model), at_q, at_v, speed, frequency, gait or {}, clearance)
     name = "walk" if speed else "stand"
-    functions = (Traced(function) for function in (of.observation, of.reward, of.fallen))
-    return Task(*functions, name=name, **settings)
+    return Task(Traced(of.observation), Traced(of.reward), Traced(of.fallen), name=name, **settings)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -12,8 +12,10 @@ from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.tape import casadi_import
 from sarrus.errors import StateError, check_name
+from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import Algorithm, Input
+from sarrus.simulation.variation import VARIED
 from sarrus.spatial.arrays import Array
 
 
@@ -59,6 +61,8 @@ class Task:
     dt, substeps  seconds of a step of the simulation, and steps per action
     seconds       after which an episode is cut off
     noise, start_speed  by which episodes begin off home: radians or metres, and per second
+    randomization  in what robots differ: ranges of factors on "masses" (one per body), "friction" and "gains" (kp's and
+                  kd's), {"masses": (0.8, 1.2), "friction": (0.5, 1.25)}; every episode draws its own
     """
 
     observation: Any
@@ -74,7 +78,20 @@ class Task:
     seconds: float = 10.0
     noise: float = 0.05
     start_speed: float = 0.1
+    randomization: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     name: str = "task"
+
+    def __post_init__(self) -> None:
+        for name, given in self.randomization.items():
+            check_name("randomization of", name, VARIED)
+            ends = np.asarray(given)
+            if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not 0.0 < ends[0] <= ends[1] < np.inf:
+                raise StateError(f"randomization: {name} is {given!r}: expected two factors, 0 < least <= most")
+        for name in ("dt", "seconds"):
+            positive_number(name, getattr(self, name))
+        for name in ("action_scale", "kp", "kd", "noise", "start_speed"):
+            positive_number(name, getattr(self, name), least=0.0)
+        whole_number("substeps", self.substeps, least=1)
 
     def driven(self, model: Model) -> tuple[str, ...]:
         """The names of the joints that actions drive."""

@@ -13,7 +13,7 @@ from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 from sarrus.errors import StateError
 from sarrus.hooks.gym.random_numbers import Streams
 from sarrus.hooks.gym.starts import starting_states
-from sarrus.hooks.gym.task import FUNCTIONS, Situation, Task, for_all, task_kernel
+from sarrus.hooks.gym.task import FUNCTIONS, Function, Situation, Task, for_all, task_kernel
 from sarrus.model.arguments import whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral
@@ -34,6 +34,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     settings        of the `Simulation`: contacts, integrator, dtype, ...
 
     Environment i of `reset(seed=s)` does what a single one does after `reset(seed=s + i)`, to the last bit.
+    `factors` are those that episodes have drawn (`Task.randomization`), (B, n) each.
     """
 
     def __init__(
@@ -74,13 +75,15 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if not task.torques:
             settings = settings | {"controller": pd(gains[0], gains[1], self._home)}
         self.simulation = Simulation(model, task.dt, **settings)
-        self._kernels, held = self.simulation.step_kernels(tau=np.zeros(model.nv) if task.torques else None)
+        tau, varied = np.zeros(model.nv) if task.torques else None, tuple(task.randomization)
+        self._kernels, held = self.simulation.step_kernels(tau=tau, varied=varied)
         kernels, kind = self._kernels, self._kernels.step.dtype
         self._carry = kernels.begin(np.tile(self._home, (count, 1)), np.zeros((count, model.nv)))
         self._cold = {name: np.array(x[0]) for name, x in self._carry.items()}
         self._inputs = {
             name: np.array(np.broadcast_to(x, (count, *x.shape)), kind, order="C") for name, x in held.items()
         }
+        self.factors = {name: self._inputs[f"{name}_factor"].reshape(count, -1) for name in varied}
         self._task = task_kernel(model, task, kind)
         self._action, self._previous = np.zeros((2, count, self._at.size), kind)
         self._tau, self._time = np.zeros((count, model.nv), kind), np.zeros(count, kind)
@@ -191,13 +194,21 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     def _value(self, name: str) -> Array:
         """Rewards, or who has fallen, after the steps of an action."""
         function = self._functions.get(name)
-        return self._judged[name] if function is None else function(self.situation)
+        return self._judged[name] if function is None else self._called(name, function, 1)
+
+    def _called(self, name: str, function: Function, dimensions: int) -> Array:
+        """What a function of all robots says, which must be about each of them."""
+        found = np.asarray(function(self.situation))
+        if found.ndim != dimensions or len(found) != self.num_envs:
+            wanted = f"({self.num_envs},)" if dimensions == 1 else f"({self.num_envs}, n)"
+            raise StateError(f"{name}: expected shape {wanted}, got {found.shape}")
+        return found
 
     def _seen(self, changed: Array, before: Array | None = None) -> Array:
         """Observations, in an array of their own: those of the last action, but now of the environments `changed`."""
         function = self._functions.get("observation")
         if function is not None:
-            return np.array(function(self.situation), np.float32, order="C")
+            return np.array(self._called("observation", function, 2), np.float32, order="C")
         observations = np.array(self._judged["observation"] if before is None else before, np.float32, order="C")
         if len(changed):
             assert self._task is not None
@@ -211,6 +222,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self._carry[name][which] = x
         chosen = (self._streams.uniform(which, 1)[:, 0] * STARTS).astype(int)
         self._carry["q"][which], self._carry["v"][which] = (x[chosen] for x in self._starts)
+        for name, factors in self.factors.items():
+            least, most = self.task.randomization[name]
+            factors[which] = least + (most - least) * self._streams.uniform(which, factors.shape[1])
         for x in (self._action, self._previous, self._tau):
             x[which] = 0.0
         self.episode_steps[which], self._done[which] = 0, False
