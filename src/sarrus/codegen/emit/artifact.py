@@ -7,10 +7,12 @@ import struct
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 
+from sarrus.codegen.emit.kinds import Kind
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.passes.ports import RUN_BITS
 
 _MOST_SLOTS = 2**25  # addresses in the code are 32-bit offsets
+_MOST_KINDS = len(Kind)
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Artifact:
     single_chunks: list[int]  # for one lane
     chunks: list[int]  # for all lanes
     steps: list[int]
+    kinds: list[int]  # of the steps, each once
     slots: int  # of the workspace
     outputs: list[int]  # the first slot of each
     listed: list[list[int]]  # per output: where its elements are (`passes/ports.py`); none: they follow the first one
@@ -54,13 +57,14 @@ class Artifact:
         if len(transfers) != 2:
             raise ValueError("no machine code")
         constants = [_whole(x, _MOST_SLOTS) for x in read["constants"]]
+        kinds = [_whole(x, _MOST_KINDS) for x in read["kinds"]]
         outputs = [_whole(x, slots + 1) for x in read["outputs"]]
         listed = [[_whole(x, _MOST_SLOTS << RUN_BITS) for x in words] for words in read["listed"]]
         if len(outputs) != len(listed) or any(x % (1 << RUN_BITS) >= slots for words in listed for x in words):
             raise ValueError("no machine code")
         steps, stats = read["steps"], read["stats"]
         return Artifact(
-            code, read["is_flat"], single, lanes, steps, slots, outputs, listed, transfers, constants, stats
+            code, read["is_flat"], single, lanes, steps, kinds, slots, outputs, listed, transfers, constants, stats
         )
 
 

@@ -11,21 +11,21 @@ from __future__ import annotations
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE
 from sarrus.codegen.emit.transfer import move_rows, rows_of_block, scatter_listed
-from sarrus.codegen.emit.words import HEADER_BYTES, PORT_LIST, PORT_WORDS, PORTS_BEGIN, Header
+from sarrus.codegen.emit.words import PORT_LIST, PORT_WORDS, PORTS_BEGIN, Header, in_header
 from sarrus.codegen.emit.writer import Writer
 from sarrus.codegen.passes.ports import MOST_FETCHED
 
 _PREFETCHES = 8  # cache lines asked for in one turn of a loop
 
 
-def emit_batch(lane: Lane, run: str, name: str) -> str:
+def emit_batch(lane: Lane, name: str) -> str:
     """`name(inputs, outputs, first, count, scratch, constants)`: states first .. first + count - 1 of a batch.
 
     `inputs` and `outputs` are arrays of pointers to row-major arrays, one row per state.
     """
     lanes = lane.count
     w = Writer(f"void @{name}(ptr %inputs, ptr %outputs, i64 %first, i64 %count, ptr %w, ptr %k)")
-    ports = w.value(f"load ptr, ptr {w.offset('%k', 8 * Header.PORTS - HEADER_BYTES)}, align 8")
+    ports, run, check = (in_header(w, x) for x in (Header.PORTS, Header.RUN, Header.CHECK))
     n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
     invalid = w.offset("%w", workspace)
     padding = w.offset(invalid, CACHE_LINE)
@@ -34,10 +34,7 @@ def emit_batch(lane: Lane, run: str, name: str) -> str:
     end = w.value("add i64 %first, %count")
     checks = w.value(f"icmp sge i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0")
     blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
-    gather, scatter = (
-        w.value(f"load ptr, ptr {w.offset('%k', 8 * which - HEADER_BYTES)}, align 8")
-        for which in (Header.GATHER, Header.SCATTER)
-    )
+    gather, scatter = (in_header(w, x) for x in (Header.GATHER, Header.SCATTER))
     with w.loop(blocks) as block:
         state = w.value(f"add i64 {w.value(f'mul i64 {block}, {lanes}')}, %first")
         following = w.value(f"add i64 {state}, {lanes}")
@@ -58,8 +55,8 @@ def emit_batch(lane: Lane, run: str, name: str) -> str:
                     with w.when(w.value(f"icmp ule i64 {bytes_of_block}, {MOST_FETCHED}")):
                         _fetch(w, lane, base, size, following, to_write)
         with w.when(checks):
-            w.do(f"call void @{name}_check(ptr %w, ptr {ports}, ptr {invalid})")
-        w.do(f"call void @{run}(ptr %w, ptr %k)")
+            w.do(f"call void {check}(ptr %w, ptr {ports}, ptr {invalid})")
+        w.do(f"call void {run}(ptr %w, ptr %k)")
         own = w.value(f"and i1 {whole}, {w.value(f'icmp ne ptr {scatter}, null')}")
         with w.when(own):
             w.do(f"call void {scatter}(ptr %outputs, i64 {state}, ptr %w)")
@@ -73,7 +70,7 @@ def emit_batch(lane: Lane, run: str, name: str) -> str:
                 scatter_listed(w, lane, rows, "%w", words, size)
             with w.when(w.value(f"xor i1 {is_listed}, true")):
                 move_rows(w, lane, rows, slots, size, to_rows=True)
-    return "\n".join([emit_check(lane, f"{name}_check"), w.finish()])
+    return w.finish()
 
 
 def _port(w: Writer, lane: Lane, table: str, arrays: str, i: str) -> tuple[str, str, str]:
@@ -112,7 +109,7 @@ def emit_check(lane: Lane, name: str) -> str:
     A number less itself has no bit set, unless it is not finite. (Bits are put together in one cycle, sums take four.)
     """
     T, I, align = lane.type, lane.integer, lane.alignment
-    w = Writer(f"internal void @{name}(ptr %w, ptr %ports, ptr %invalid)")
+    w = Writer(f"void @{name}(ptr %w, ptr %ports, ptr %invalid)")
     n_inputs, n_outputs, _, total, tolerance, n_unit = (
         w.value(f"load i64, ptr {w.offset('%ports', 8 * n)}, align 8") for n in range(6)
     )

@@ -61,7 +61,7 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
         code, transfers = _with_transfers(code, tape, planned.ports)
     places, lie = (chunks[0], chunks[-1]), planned.ports
     listed = [[] if slots is None else slots.tolist() for slots in lie.listed]
-    steps = words.steps, words.slots
+    steps = words.steps, words.kinds, words.slots
     return Artifact(code, is_flat, *places, *steps, lie.outputs, listed, transfers, planned.constants, stats)
 
 
@@ -97,7 +97,7 @@ def _compile(
     """By LLVM."""
     from sarrus.codegen.emit import jit
     from sarrus.codegen.emit.chunk import emit_chunk
-    from sarrus.codegen.emit.drivers import declarations
+    from sarrus.codegen.emit.declarations import with_declarations
 
     names = [chunk_names(lane, len(actions)) for lane in lanes]
     parts = [
@@ -105,7 +105,7 @@ def _compile(
         for lane, of_lane in zip(lanes, names, strict=True)
         for chunk, name, repeat in zip(actions, of_lane, repeats, strict=True)
     ]
-    obj = jit.compile_object("\n".join([declarations(lanes[0].bits), *parts]))
+    obj = jit.compile_object(with_declarations("\n".join(parts)))
     flat_names = [name for of_lane in names for name in of_lane]
     try:
         image, places = link_flat(obj, flat_names)

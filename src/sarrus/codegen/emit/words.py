@@ -1,8 +1,8 @@
 """A planned tape as data: the words that the native drivers read.
 
-The drivers (`run.py`, `batch.py`, `single.py`, `table.py`) are the same for all kernels of one scalar type, compiled
-once per machine. What differs between kernels is straight-line code, in chunks, and these lists of 64-bit integers. A
-kernel finds them through a header of addresses before its constants.
+The drivers (`drivers.py`) are the same for all kernels of one scalar type, compiled once per machine. What differs
+between kernels is straight-line code, in chunks, and these lists of 64-bit integers. A kernel finds them through a
+header of addresses before its constants.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from itertools import accumulate
 import numpy as np
 
 from sarrus.codegen.emit.artifact import Artifact
+from sarrus.codegen.emit.kinds import TABLES, Kind
+from sarrus.codegen.emit.writer import Writer
 from sarrus.codegen.passes.steps import (
     FOURTHS,
     Again,
@@ -33,14 +35,12 @@ from sarrus.codegen.passes.steps import (
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 
-# Addresses in the header, in this order: three functions of the C library, the lists of words, and the kernel's own
-# code that moves whole blocks of states (`x86/transfer.py`; zero: it has none).
-Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER", start=0)
-HEADER_BYTES = 256  # before the constants, which begin at a cache line; it ends with the encoder's patterns
-Kind = IntEnum(
-    "Kind", "END CHUNK REPEAT BEGIN AGAIN ENTER PICK FETCH KEEP SINCOS ATAN2 EXP LOG TANH", start=0
-)  # of a step
-TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Kind.LOG, "tanh": Kind.TANH}
+# Addresses in the header, in this order: three functions of the C library, the lists of words, the kernel's own code
+# that moves whole blocks of states (`x86/transfer.py`; zero: it has none), and drivers that others call: of the steps,
+# of the check of arguments, of outputs that are listed and, as a list, of the kinds of steps (zero: the kernel has none
+# such).
+Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER RUN CHECK LISTED HANDLERS", start=0)
+HEADER_BYTES = 320  # before the constants, which begin at a cache line; it ends with the encoder's patterns
 WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
 NONE = -(2**62)  # in place of a value
 UNCHECKED = -1  # in a driver's scratch, in place of the number of states with arguments that are not valid
@@ -51,10 +51,16 @@ MOST_DIMENSIONS = 3
 
 @dataclass(frozen=True)
 class Words:
-    """The steps of a plan, and how many slots they need."""
+    """The steps of a plan, how many slots they need, and which kinds of steps there are."""
 
     steps: list[int]
     slots: int
+    kinds: list[int]
+
+
+def in_header(w: Writer, which: Header) -> str:
+    """What the header before the constants `%k` says."""
+    return w.value(f"load ptr, ptr {w.offset('%k', 8 * which - HEADER_BYTES)}, align 8")
 
 
 def words_of(plan: Plan, spills: int) -> Words:
@@ -66,7 +72,9 @@ def words_of(plan: Plan, spills: int) -> Words:
     slots = plan.slots + spills
     open_steps: list[tuple[int, int]] = []  # (where a loop or a guard begins, the slot of a loop's counter)
     chunks = 0
+    kinds: set[int] = set()
     for step in plan.steps:
+        begin_of_step = len(words)
         if isinstance(step, Chunk):
             words += [Kind.CHUNK, chunks]
             chunks += 1
@@ -103,7 +111,8 @@ def words_of(plan: Plan, spills: int) -> Words:
         elif isinstance(step, Leave):
             begin, _ = open_steps.pop()
             words[begin + 1] = len(words) - begin
-    return Words([*words, Kind.END], slots)
+        kinds.update(words[begin_of_step : begin_of_step + 1])  # (a step may have none)
+    return Words([*map(int, words), int(Kind.END)], slots, sorted(map(int, kinds)))
 
 
 REPEAT_BEGIN = 3  # words of `Repeat` before the table: its kind, words to the next step, the number of its function
