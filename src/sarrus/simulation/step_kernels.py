@@ -60,8 +60,8 @@ class StepKernels:
 
     def varied(self, varied: tuple[str, ...]) -> StepKernels:
         """The same step with factors on these as inputs."""
-        model, settings, *rest = self._made_of
-        return StepKernels(model, replace(settings, varied=varied), *rest)
+        model, settings, takes, project_every, dt, dtype = self._made_of
+        return StepKernels(model, replace(settings, varied=varied), takes, project_every, dt, dtype)
 
     def begin(self, q: Array, v: Array, first_step: int = 0) -> Carry:
         """What states (B, n) carry at first."""
