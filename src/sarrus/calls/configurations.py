@@ -17,9 +17,10 @@ def integrate(model: Model, q: Any, v: Any) -> Any:
     q  (nq,) or (B, nq), or CasADi
     v  (nv,) or (B, nv), or CasADi; a velocity times a time
 
-    Returns what q is: an array, or a CasADi vector.
+    returns  what q is: an array, or a CasADi vector
+    errors   `StateError`: a wrong shape, or numbers that are not finite
 
-    >>> integrate(zoo.chain(2), [0.0, 0.0], [0.1, 0.2])
+    >>> sarrus.integrate(sarrus.zoo.chain(2), [0.0, 0.0], [0.1, 0.2])
     array([0.1, 0.2])
     """
     if is_casadi(q) or is_casadi(v):
@@ -31,6 +32,13 @@ def difference(model: Model, q0: Any, q1: Any) -> Any:
     """The shortest tangent v (nv,) or (B, nv) with integrate(q0, v) = q1; of CasADi symbols too.
 
     On symbols, quaternions are taken to have length one.
+
+    q0, q1   (nq,) or (B, nq): rad, m, unit quaternions xyzw
+    returns  (nv,) or (B, nv): rad, m
+    errors   `StateError`: a wrong shape, or numbers that are not finite
+
+    >>> sarrus.difference(sarrus.zoo.chain(2), [0.0, 0.0], [0.1, 0.2])
+    array([0.1, 0.2])
     """
     if is_casadi(q0) or is_casadi(q1):
         nq = (model.nq,)

@@ -38,14 +38,19 @@ Rows = list[tuple[dict[int, Array], Array]]
 class LqrResult(NamedTuple):
     """`status` is a `sarrus.Status`. OK: dynamics and constraints hold and every control is stationary, to 1e-8 of the
     size of their terms. INFEASIBLE: some constraint cannot be met.
+
+    >>> stages = [sarrus.LqrStage(-1, [[1.0]], [[1.0]], Q=[[1.0]], R=[[1.0]])]
+    >>> result = sarrus.lqr(stages, x0=[2.0])
+    >>> result.x, result.u
+    ([array([1.])], [array([-1.])])
     """
 
     x: list[Array]  # per stage
     u: list[Array]  # per stage: the control that leads to it
     multipliers: list[Array]  # per constraint: the cost changes by -multiplier per value
-    cost: float
-    residual: float
-    status: int
+    cost: float  # of all stages together
+    residual: float  # the largest, of dynamics, constraints and stationarity, relative to the size of their terms
+    status: int  # a `sarrus.Status`
 
 
 def lqr(stages: Sequence[LqrStage], x0: Any = None, constraints: Sequence[LqrConstraint] = ()) -> LqrResult:
@@ -59,9 +64,12 @@ def lqr(stages: Sequence[LqrStage], x0: Any = None, constraints: Sequence[LqrCon
     The work grows linearly with the stages: a Riccati recursion in which rows of constraints travel along until they
     can be eliminated. Controls that several children of a stage share, as in trees of scenarios: `scenario_tree`.
 
-    >>> brake = [LqrStage(k - 1, [[1, 0.1], [0, 1]], [[0.005], [0.1]], R=[[1.0]]) for k in range(10)]
-    >>> stop = LqrConstraint({9: np.eye(2)}, [0.0, 0.0])
-    >>> lqr(brake, x0=[0.0, 1.0], constraints=[stop]).status
+    returns      states, controls, multipliers, cost, residual and status
+    errors       `ModelError`: matrices that do not fit each other, a parent that is not before its child
+
+    >>> brake = [sarrus.LqrStage(k - 1, [[1, 0.1], [0, 1]], [[0.005], [0.1]], R=[[1.0]]) for k in range(10)]
+    >>> stop = sarrus.LqrConstraint({9: np.eye(2)}, [0.0, 0.0])
+    >>> sarrus.lqr(brake, x0=[0.0, 1.0], constraints=[stop]).status
     0
     """
     begin = None if x0 is None else np.asarray(x0, dtype=float)

@@ -43,7 +43,14 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
 
     q  a configuration; default: `model.home`, or neutral, moved into the joints' limits. Open loops are closed
        first, by projection
-    v  velocity, and k accelerations declared as "input", for the search for conflicts; default: zero
+    v  (nv,) for the search for conflicts; default: zero
+    k  accelerations declared as "input", for that search; default: zero
+
+    returns  a `Diagnosis`; `print` says it in words
+    errors   `UnsupportedError`: a model with symbols; `StateError`: arrays of a wrong shape
+
+    >>> sarrus.diagnose(sarrus.zoo.four_bar()).mobility
+    1
     """
     if not model.is_numeric:
         raise UnsupportedError("diagnose: the model has symbols in it; give them numbers first")

@@ -50,7 +50,17 @@ _WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, 
 
 
 def from_mujoco(mj_model: Any) -> Model:
-    """A model from a `mujoco.MjModel`. Sensors and the like are listed in the import report."""
+    """A model from a `mujoco.MjModel`. Sensors and the like are listed in the import report.
+
+    mj_model  a compiled model
+    returns   a `Model`
+    errors    `UnsupportedError`: something that no `Model` can represent
+
+    >>> import mujoco
+    >>> text = "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    >>> sarrus.from_mujoco(mujoco.MjModel.from_xml_string(text)).nv
+    1
+    """
     return import_mujoco(mj_model, (), AssetFiles())
 
 

@@ -37,9 +37,14 @@ class _Link:
 class ModelBuilder:
     """Collect bodies, frames, constraints and actuators in any order, then `build()`.
 
-    >>> builder = ModelBuilder("pendulum")
-    >>> builder.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5), inertia=0.01 * np.eye(3))
-    >>> model = builder.build()
+    name     of the robot
+    gravity  (3,) in the world: m/s^2
+
+    >>> builder = sarrus.ModelBuilder("pendulum")
+    >>> heavy = {"mass": 1.0, "com": (0, 0, -0.5), "inertia": 0.01 * np.eye(3)}
+    >>> builder = builder.add_body("bob", joint="revolute", axis=(0, 1, 0), **heavy)
+    >>> builder.build().nv
+    1
     """
 
     def __init__(self, name: str = "robot", *, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:

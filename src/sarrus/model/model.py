@@ -42,13 +42,17 @@ class Model:
     """A robot: bodies in an order in which parents come first, frames, declared constraints.
 
     Every body is also a frame of that name, and so is every link that a fixed joint merged into a body.
+
+    >>> robot = sarrus.zoo.chain(7)
+    >>> robot.nq, robot.nv, robot.nb
+    (7, 7, 7)
     """
 
-    name: str
-    bodies: tuple[Body, ...]
-    frames: tuple[Frame, ...]
-    constraints: tuple[Constraint, ...] = ()
-    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    name: str  # of the robot
+    bodies: tuple[Body, ...]  # that move, parents first
+    frames: tuple[Frame, ...]  # named poses on bodies and on the world
+    constraints: tuple[Constraint, ...] = ()  # as declared, the inactive ones among them
+    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))  # (3,) in the world: m/s^2
     import_report: tuple[str, ...] = ()  # what the file says and the model does not represent
     lost_physics: tuple[str, ...] = ()  # the lines of the report that make it move otherwise than the file says
     ill_posed: str = ""  # why accelerations are not defined, if a file was loaded in spite of that

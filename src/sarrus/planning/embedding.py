@@ -45,6 +45,13 @@ def embed(
                  value, a `RankWarning` says how large it is
 
     Contacts and constraints that were not named stay, for lcaba, pv and all other methods; without any, use `ce_aba`.
+
+    returns      a `Model` with an `embedding`; `model.spanning` is the one that it was made of
+    errors       `ModelError`: it is embedded already; `UnsupportedError`: nothing to embed; `UnknownNameError`: no such
+                 constraint or joint; `StateError`: loops that are open at `at`
+
+    >>> sarrus.embed(sarrus.zoo.four_bar()).ny
+    1
     """
     if model.embedding is not None:
         raise ModelError(f"model {model.name!r} is embedded already; begin with `model.spanning`")

@@ -20,6 +20,16 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     """The joint forces (nv,) or (B, nv) that the model's actuators make of controls (nu,) or (B, nu).
 
     Arrays, or CasADi symbols. Effort limits of joints cut what all motors of a joint do together.
+
+    q, v      (n,) or (B, n): rad, m; rad/s, m/s
+    controls  (nu,) or (B, nu), in the order of `model.actuators`
+    returns   (nv,) or (B, nv): N m, N
+    errors    `StateError`: arrays of a wrong shape, or not finite; `UnsupportedError`: a model without actuators
+
+    >>> text = "<mujoco><worldbody><body><joint name='hip'/><geom size='.1'/></body></worldbody>"
+    >>> robot = sarrus.load(text + "<actuator><motor joint='hip' gear='6'/></actuator></mujoco>")
+    >>> sarrus.actuator_forces(robot, q=[0.0], v=[0.0], controls=[0.5])
+    array([3.])
     """
     needs_actuators(model)
     inputs = (Input("q", False), Input("v", False), Input("controls", False, (model.nu,)))

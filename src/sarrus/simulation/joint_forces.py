@@ -46,13 +46,16 @@ class JointForces:
 
     limit_time      seconds in which a limit brings a joint back; None: five steps
     friction_speed  below which dry friction is proportional to the speed; None: from the inertia
+
+    >>> sarrus.JointForces(limits=False).limits
+    False
     """
 
-    damping: bool = True
-    stiffness: bool = True
-    friction: bool = True
-    limits: bool = True
-    effort: bool = True
+    damping: bool = True  # of joints
+    stiffness: bool = True  # springs of joints
+    friction: bool = True  # dry friction of joints
+    limits: bool = True  # springs at the limits of positions
+    effort: bool = True  # whether effort limits cut the forces of motors
     limit_time: float | None = None
     friction_speed: float | None = None
 
