@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from griffe import Docstring, Extension
+from griffe import Extension
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -23,12 +23,20 @@ _COMMENT = re.compile(r"  # (?P<words>\S.*)$")
 
 
 class ArgumentTables(Extension):
-    """Every docstring, as it is loaded. A field's is the comment on its line."""
+    """Every docstring, as it is loaded; that of a class gets its fields, by the comments on their lines."""
+
+    def on_class_members(self, *, cls: Any, **kwargs: Any) -> None:
+        said = {
+            name: found["words"]
+            for name, member in cls.members.items()
+            if member.is_attribute and member.docstring is None and (found := _COMMENT.search(member.source))
+        }
+        if said and cls.docstring is not None:
+            text, fence, example = cls.docstring.value.partition("```pycon")
+            fields = with_tables("\n".join(f"{name}  {words}" for name, words in said.items()))
+            cls.docstring.value = f"{text.rstrip()}\n{fields}\n{fence}{example}"
 
     def on_instance(self, *, obj: Any, **kwargs: Any) -> None:
-        said = _COMMENT.search(obj.source) if obj.is_attribute and obj.parent.is_class else None
-        if said is not None and obj.docstring is None:
-            obj.docstring = Docstring(said["words"], parent=obj)
         if obj.docstring is not None:
             known = _ALGORITHMS.get(obj.path)
             obj.docstring.value = with_tables(known.__doc__ if known else obj.docstring.value)

@@ -14,9 +14,8 @@ from sarrus.spatial.parameter import is_casadi
 def integrate(model: Model, q: Any, v: Any) -> Any:
     """q moved by the tangent v for unit time: rotations by the exponential, not by addition.
 
-    q  (nq,) or (B, nq), or CasADi
-    v  (nv,) or (B, nv), or CasADi; a velocity times a time
-
+    q        (nq,) or (B, nq), or CasADi
+    v        (nv,) or (B, nv), or CasADi; a velocity times a time
     returns  what q is: an array, or a CasADi vector
     errors   `StateError`: a wrong shape, or numbers that are not finite
 

@@ -33,7 +33,6 @@ def load_mjcf(source: Source, floating_base: bool | None = None, *, allow_outsid
     floating_base  None: as the file says; True: the one body in the world gets a free joint "root_joint" if it has no
                    joint; False: its free joint is removed
     allow_outside  read files that the file names, such as `<include file="../arm.xml">`, also outside its folder
-
     source         a path, or the text itself
     returns        a `Model`
     errors         `ImportFileError`: a file that is missing or broken; `ModelError`: a robot that cannot be

@@ -41,7 +41,6 @@ def assemble(
     near      the reference (nq,) or (B, nq); default: the pose in the file, or neutral. Its loops need not be closed
     attempts  random restarts
     strict    raise an AssemblyError where nothing is found; else the status tells, and q is what comes nearest
-
     rng       of the restarts: a generator, or the seed of one
     returns   a `ConfigurationResult`: q, error, status, joints outside their limits
     errors    `AssemblyError`: nothing was found, and `strict`; `UnknownNameError`: no such joint

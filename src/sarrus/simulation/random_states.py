@@ -32,7 +32,6 @@ def random_state(
 
     attempts  how often to begin anew where a loop does not close, the second half of them between a random
               configuration and the pose in the file; then it is an AssemblyError
-
     rng       a generator, or the seed of one
     batch     how many states; None: one, (n,)
     returns   q (nq,) or (batch, nq), and v (nv,) or (batch, nv)

@@ -59,7 +59,6 @@ def compile(  # the name users expect; the builtin is not used here
     wrt              with respect to which inputs, by name ("parameters": the values of CasADi symbols); default: all
     progress         called with what is done next, in words; default: a terminal is told after a second
     options          fixed arguments of the method, e.g. `frame="left_foot"`
-
     cache            whether a kernel on disk will do, and this one is kept there
     returns          a `Kernel`
     errors           `UnknownNameError`: no such method, input or option; `UnsupportedError`: a method that cannot do

@@ -47,7 +47,6 @@ def center_of_mass_constraint(axes: str = "xyz", *, name: str | None = None, at:
     k              its desired acceleration along them: None (zero), numbers, or "input" (an input of the algorithm)
     at             where it is held along them, for Baumgarte's position feedback: as many numbers as axes
     stabilization  Baumgarte's time constant in seconds (None: off)
-
     name           unique in the model; default: made up
     returns        a `CenterOfMass`, for `model.with_constraints`
     errors         `ModelError`: no such axes, or numbers that do not fit them

@@ -78,10 +78,9 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
     A gear 1:6 is `coupling({"rotor": 1.0, "link": -6.0})`; a mimic is
     `coupling({"b": 1.0}, driver="a", polynomial=(offset, ratio))`.
 
-    ratios      coefficient by joint name
-    polynomial  coefficients of 1, x, x^2, ...; without a driver just the constant
-    references  positions that coordinates are measured from; 0 where not named
-
+    ratios         coefficient by joint name
+    polynomial     coefficients of 1, x, x^2, ...; without a driver just the constant
+    references     positions that coordinates are measured from; 0 where not named
     driver         the joint that the polynomial is of; None: there is none
     name           unique in the model; default: made up
     stabilization  Baumgarte's time constant in seconds (None: off)

@@ -79,7 +79,6 @@ def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None
     at             where it is held, for Baumgarte's position feedback: a position, or (position, rotation) for dim 6
     stabilization  Baumgarte's time constant in seconds (None: off)
     R              softness of the rows, for the soft methods
-
     frame          the name of a body or frame
     dim            3 or 6
     name           unique in the model; default: made up

@@ -159,17 +159,17 @@ def loop(frame_a: str, frame_b: str, joint: str = "revolute", *, axis: Any = Non
          pitch: float = 0.0, name: str | None = None, stabilization: float | None = None) -> LoopClosure:  # fmt: skip
     """A joint between two frames of the tree, which closes a loop.
 
-    joint          revolute (5 rows), universal (4), prismatic (5), cylindrical (4), planar (3), helical (5); also weld,
-                   connect, spherical
-    axis           of the joint, in both frames (default z); a planar joint's is the normal of its plane
-    second_axis    of a universal joint, in frame_b; default: one perpendicular to `axis`
-    pitch          of a helical joint: metres per radian
-    stabilization  Baumgarte's time constant in seconds (None: off)
-
+    joint             revolute (5 rows), universal (4), prismatic (5), cylindrical (4), planar (3), helical (5); also
+                      weld, connect, spherical
+    axis              of the joint, in both frames (default z); a planar joint's is the normal of its plane
+    second_axis       of a universal joint, in frame_b; default: one perpendicular to `axis`
+    pitch             of a helical joint: metres per radian
+    stabilization     Baumgarte's time constant in seconds (None: off)
     frame_a, frame_b  names of frames; either may be "world"
-    name           unique in the model; default: made up
-    returns        a `LoopClosure`, for `model.with_constraints`
-    errors         `UnknownNameError`: no such joint type; `ModelError`: an axis or pitch that the joint does not have
+    name              unique in the model; default: made up
+    returns           a `LoopClosure`, for `model.with_constraints`
+    errors            `UnknownNameError`: no such joint type; `ModelError`: an axis or pitch that the joint does not
+                      have
 
     >>> sarrus.loop("rod_end", "crank_pin", "revolute", axis=(0, 1, 0)).size
     5

@@ -40,8 +40,7 @@ def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None
 
     Loops stay closed, friction and `contacts.restitution` act, forces do not: an impact takes no time.
 
-    q, v  (n,) or (B, n)
-
+    q, v      (n,) or (B, n)
     contacts  how things touch, `restitution` among it
     returns   `v` after it, `contacts` with impulses (N s), `residual` (m/s), `status`
     errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of a wrong shape
