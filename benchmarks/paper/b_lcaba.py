@@ -176,8 +176,8 @@ def scaling_verdicts(key: str) -> Any:
                         ""
                         if ratio < 1.0
                         else "the order of elimination decides: with links taken by their numbers instead of those "
-                        f"with the fewest neighbours first, LCABA takes {result['by_number']:,} operations, and proxBBO "
-                        f"{last['prox_bbo'] / result['by_number']:.2f} of that",
+                        f"with the fewest neighbours first, LCABA takes {result['by_number']:,} operations, and "
+                        f"proxBBO {last['prox_bbo'] / result['by_number']:.2f} of that",
                     )
                 )
             return out
