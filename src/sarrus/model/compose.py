@@ -93,6 +93,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         embedding=_joined_embedding(model, other),
         visuals=(*model.visuals, *(v.moved(*mounted(v.body, Placement.identity())) for v in other.visuals)),
         actuators=(*model.actuators, *(_renamed_actuator(a, named) for a in other.actuators)),
+        gravity_compensation=model.gravity_compensation + other.gravity_compensation.renamed(named),
         geometries=(*model.geometries, *geometries),
         geometry_pairs=(*model.geometry_pairs, *pairs),
         excluded_pairs=(*model.excluded_pairs, *((named(a), named(b)) for a, b in other.excluded_pairs)),

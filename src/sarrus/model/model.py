@@ -21,6 +21,7 @@ from sarrus.model.content import hash_of
 from sarrus.model.embedding import Embedding
 from sarrus.model.fields import as_gravity, placement
 from sarrus.model.geometries import GROUND, Geometry, GeometryPair, Plane
+from sarrus.model.gravity_compensation import NOTHING_BORNE, GravityCompensation
 from sarrus.model.keyframes import Keyframe, Keyframes
 from sarrus.model.layout import StateLayout, spans
 from sarrus.model.make_geometry import make_geometry
@@ -60,6 +61,7 @@ class Model:
     home: Array | None = None  # (nq,) the configuration in which a file shows the robot; None: neutral
     visuals: tuple[Visual, ...] = ()  # what it looks like; no part of `digest`
     actuators: tuple[Actuator, ...] = ()  # what controls do; no part of `digest`
+    gravity_compensation: GravityCompensation = NOTHING_BORNE  # weights that something bears; no part of `digest`
     geometries: tuple[Geometry, ...] = ()  # what it touches with, the world's among them; no part of `digest`
     geometry_pairs: tuple[GeometryPair, ...] = ()  # that may meet although their categories do not say so
     excluded_pairs: tuple[tuple[str, str], ...] = ()  # of links (or "world") whose own geometries never meet

@@ -1,16 +1,16 @@
-"""The documentation of an algorithm: what its author wrote, and what its data say, completed by `words.py`."""
+"""The documentation of an algorithm: what its author wrote, and what its data say, completed by `words.py`.
+
+`algorithm.py` imports this, so its type has no name here.
+"""
 
 from __future__ import annotations
 
 import re
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sarrus.registry import words
 from sarrus.registry.features import Feature
-
-if TYPE_CHECKING:
-    from sarrus.registry.algorithm import Algorithm
 
 _TREE, _ROWS, _EMBEDDED = "sarrus.zoo.chain(3)", "sarrus.zoo.chain_welded_tip(7)", "sarrus.embed(sarrus.zoo.four_bar())"
 _VALUES = {
@@ -19,7 +19,7 @@ _VALUES = {
 }  # fmt: skip
 
 
-def documentation(algorithm: Algorithm[..., Any]) -> str:
+def documentation(algorithm: Any) -> str:
     """The author's text, then arguments, results, errors, an example, cost, what it supports and references."""
     said = cleandoc(algorithm.text.__doc__ or "")
     described = set(re.findall(r"^(\w+)(?: {2,}|:)", said, flags=re.MULTILINE))
@@ -44,7 +44,7 @@ def _entries(table: dict[str, str]) -> str:
     return "\n".join(f"{name:<{width}}  {text}" for name, text in table.items() if text)
 
 
-def _errors(algorithm: Algorithm[..., Any]) -> str:
+def _errors(algorithm: Any) -> str:
     out = ["`StateError`: an array of a wrong shape, or one that is not finite"]
     if Feature.EMBEDDED in algorithm.needs:
         out.append("`UnsupportedError`: a model without embedded constraints")
@@ -55,14 +55,16 @@ def _errors(algorithm: Algorithm[..., Any]) -> str:
     return "; ".join(out)
 
 
-def _example(algorithm: Algorithm[..., Any]) -> str:
+def _example(algorithm: Any) -> str:
     """On a robot that it is for, as it can be pasted after `import numpy as np` and `import sarrus`."""
     robot = _EMBEDDED if Feature.EMBEDDED in algorithm.needs else _ROWS if algorithm.supports & Feature.ROWS else _TREE
     given = [_VALUES.get(x.name) for x in algorithm.inputs if not x.optional]
     if None in given:
         return ""  # an algorithm of somebody else's
     soft = Feature.SOFT in algorithm.supports
-    options = ["frame='tip'"] * ("frame" in algorithm.options) + ["weight=1e6"] * soft
+    options = [f"frame={'coupler' if robot == _EMBEDDED else 'tip'!r}"] * ("frame" in algorithm.options) + [
+        "weight=1e6"
+    ] * soft
     call = f"sarrus.{algorithm.name}({', '.join(['robot', *(g for g in given if g), *options])})"
     shown = f"{call}._fields\n{algorithm.output_names}" if algorithm.outputs is None else f"result = {call}"
     return f">>> robot = {robot}\n>>> q, v = sarrus.random_state(robot, rng=0)\n>>> {shown}"

@@ -58,6 +58,8 @@ RESULTS = {
     "potential": "() J, of gravity, zero with the centre of mass at the world's origin",
     "J": "(6, nv) with J v the velocity of the frame",
     "J_t": "(6, nv) dJ/dt",
+    "J_y": "(6, ny) with J_y yd the velocity of the frame",
+    "bias": "(6,) what is added to J_y ydd: the acceleration of the frame at ydd = 0: m/s^2, rad/s^2",
     "Jdot_v": "(6,) dJ/dt v: m/s^2, rad/s^2",
     "tau": "(nv,) joint forces: N m, N",
     "Y": "(nv, 10 nb) forces per inertial parameter",
