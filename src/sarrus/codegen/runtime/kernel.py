@@ -231,8 +231,8 @@ class Kernel:
             f"  gives      {gives}\n"
             f"  operations {count.total:,}: {kinds}\n"
             f"  stages     {stages}\n{again}"
-            f"  code       {native.code_bytes:,} bytes, {native.lanes} {self.dtype} lanes and a scalar version, "
-            f"{origin}\n"
+            f"  code       {native.code_bytes:,} bytes, {native.lanes} {self.dtype} lanes and a scalar version"
+            f"{f' ({single:,})' if (single := native.artifact.lanes_begin) else ''}, {origin}\n"
             f"  compiling  {sum(seconds.values()):.3f} s: {spent}\n"
             f"  hash       {self.source_hash[:16]}"
         )
