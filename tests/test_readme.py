@@ -20,8 +20,9 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
 
 
-def test_the_readme_examples_run(capsys):
-    example, on_the_ground = blocks("README.md")
+def test_the_readme_examples_run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    example, on_the_ground, many = blocks("README.md")
     assert len(example.splitlines()) <= 24
     exec(compile(example, "README.md", "exec"), {})
     assert "pv_early of 'stem_3_2_7'" in capsys.readouterr().out
@@ -30,6 +31,9 @@ def test_the_readme_examples_run(capsys):
     exec(compile(on_the_ground, "README.md", "exec"), names)
     assert names["contacts"].touching.sum() == 4
     assert "implicit steps" in capsys.readouterr().out
+    exec(compile(many, "README.md", "exec"), names)
+    assert names["many"].statuses == {"ok": 64 * 101}
+    assert (tmp_path / "exported" / "robot.xml").is_file()
 
 
 # About other libraries, which not everybody has: tests/hooks/test_pages.py. The tutorial: tests/test_notebooks.py.
