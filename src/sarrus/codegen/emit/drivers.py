@@ -23,6 +23,7 @@ def drivers(lane: Lane, functions: Sequence[str]) -> str:
 def declarations(bits: int) -> str:
     """The intrinsics that may be used, for every number of lanes."""
     lines = ["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
+    lines.append("declare i64 @llvm.ctpop.i64(i64)")
     for lane in (Lane(bits, 2**k) for k in range(7)):
         for name, arity in _INTRINSICS.items():
             lines.append(f"declare {lane.type} @llvm.{name}.{lane.suffix}({', '.join([lane.type] * arity)})")

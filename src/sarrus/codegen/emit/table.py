@@ -9,8 +9,9 @@ from __future__ import annotations
 from sarrus.codegen.emit.exponential import FUNCTIONS
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.sincos import limit_of, write_sincos
-from sarrus.codegen.emit.words import HEADER_BYTES, WIDE, Header
+from sarrus.codegen.emit.words import WIDE, Header
 from sarrus.codegen.emit.writer import Writer
+from sarrus.codegen.x86.patterns import HEADER_BYTES
 
 _ARITY = {"atan2": 2}  # of functions of more than one argument
 _RESULTS = {"sincos": 2}  # of functions with more than one

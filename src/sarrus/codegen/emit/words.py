@@ -27,15 +27,16 @@ from sarrus.codegen.passes.steps import (
     Picks,
     Plan,
     Repeat,
+    Step,
     Table,
 )
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 
 # Addresses in the header, in this order: three functions of the C library, the lists of words, and the kernel's own
-# code that moves whole blocks of states (`x86/transfer.py`; zero: it has none).
+# code that moves whole blocks of states (`x86/transfer.py`; zero: it has none). It begins HEADER_BYTES before the
+# constants, which begin at a cache line.
 Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER", start=0)
-HEADER_BYTES = 256  # before the constants, which begin at a cache line; it ends with the encoder's patterns
 Kind = IntEnum(
     "Kind", "END CHUNK REPEAT BEGIN AGAIN ENTER PICK FETCH KEEP SINCOS ATAN2 EXP LOG TANH", start=0
 )  # of a step
@@ -64,7 +65,8 @@ def words_of(plan: Plan, spills: int) -> Words:
     slots = plan.slots + spills
     open_steps: list[tuple[int, int]] = []  # (where a loop or a guard begins, the slot of a loop's counter)
     chunks = 0
-    for step in plan.steps:
+    shares = shares_of(plan.steps)
+    for number, step in enumerate(plan.steps):
         if isinstance(step, Chunk):
             words += [Kind.CHUNK, chunks]
             chunks += 1
@@ -86,22 +88,52 @@ def words_of(plan: Plan, spills: int) -> Words:
             pairs = [(_value(plan, int(plan.tape.arg[k, 0])), plan.slot[k]) for k in step.loop.carried]
             pairs = [(value, slot) for value, slot in pairs if value != slot]  # what is not there already
             entry = NONE if step.loop.entry < 0 else _value(plan, step.loop.entry)
-            words += [Kind.BEGIN, 0, entry, step.mask_slot, slots, len(pairs), *_flat(pairs)]
+            words += [Kind.BEGIN, 0, entry, step.mask_slot, slots, *_copies(pairs)]
             slots += 2  # a counter of 64 bits, also where slots have 32
         elif isinstance(step, Again):
             begin, counter = open_steps.pop()
             temporary, again = _again(plan, step, slots)
-            first = begin + 6 + 2 * words[begin + 5]  # the step after `Begin`
+            first = begin + BEGIN_WORDS + 2 * sum(words[begin + BEGIN_WORDS - 2 : begin + BEGIN_WORDS])
             words += [Kind.AGAIN, len(words) - first, counter, step.loop.limit, *again]
             slots += temporary
             words[begin + 1] = len(words) - begin
         elif isinstance(step, Enter):
             open_steps.append((len(words), -1))
-            words += [Kind.ENTER, 0, _value(plan, step.guard.condition)]
+            words += [Kind.ENTER, 0, _value(plan, step.guard.condition), shares.get(number, 0)]
         elif isinstance(step, Leave):
             begin, _ = open_steps.pop()
             words[begin + 1] = len(words) - begin
     return Words([*words, Kind.END], slots)
+
+
+BEGIN_WORDS, AGAIN_WORDS = 7, 9  # of `Begin` and `Again`, before the pairs of values that are copied
+
+
+def _copies(pairs: list[tuple[int, int]]) -> list[int]:
+    """Two counts, of values and of constants among what is copied; then all pairs, in this order."""
+    pairs = sorted(pairs, key=lambda pair: pair[0] < 0)
+    constants = sum(value < 0 for value, _ in pairs)
+    return [len(pairs) - constants, constants, *_flat(pairs)]
+
+
+ENTER_WORDS = 4  # of `Enter`: its kind, words past the guard, its condition, its share
+WHOLE_SHARE = 64  # a share is counted in so many parts
+
+
+def shares_of(steps: Sequence[Step]) -> dict[int, int]:
+    """Per guard that is in no loop and no other guard, by the number of its `Enter`: which part of all instructions is
+    in it. As long as no larger part of the lanes needs it, it is cheaper to do these again, with others that do.
+    """
+    sizes = [0, *accumulate(len(step.instructions) if isinstance(step, Chunk) else 0 for step in steps)]
+    found, open_steps = {}, []
+    for number, step in enumerate(steps):
+        if isinstance(step, (Begin, Enter)):
+            open_steps.append(number)
+        elif isinstance(step, (Again, Leave)):
+            begin = open_steps.pop()
+            if isinstance(step, Leave) and not open_steps:
+                found[begin] = WHOLE_SHARE * (sizes[number] - sizes[begin]) // max(1, sizes[-1])
+    return found
 
 
 REPEAT_BEGIN = 3  # words of `Repeat` before the table: its kind, words to the next step, the number of its function
@@ -124,7 +156,15 @@ def _again(plan: Plan, step: Again, slots: int) -> tuple[int, list[int]]:
     saved = [(_value(plan, u), slot) for u, slot in early.items()]
     pairs = [(early[u] if u in early else _value(plan, u), plan.slot[k]) for k, u in changes]
     condition = NONE if step.mask_slot < 0 else _value(plan, loop.condition)
-    return len(early), [condition, step.mask_slot, len(saved), len(pairs), *_flat(saved), *_flat(pairs)]
+    counts_and_pairs = _copies(pairs)
+    return len(early), [
+        condition,
+        step.mask_slot,
+        len(saved),
+        *counts_and_pairs[:2],
+        *_flat(saved),
+        *counts_and_pairs[2:],
+    ]
 
 
 def _table(plan: Plan, table: Table) -> list[int]:
