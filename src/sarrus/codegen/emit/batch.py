@@ -1,8 +1,9 @@
 """The driver of a batch, as IR: rows of states into lanes, all steps, lanes back into rows, for one kind of lane.
 
 The end of a batch is padded with copies of its last state, whose results go nowhere: every state meets the same
-instructions in a batch of any size. While a block is computed, the memory of the next one is fetched. Where it is asked
-to, it looks at the arguments, once they are in lanes: all finite, quaternions of length one.
+instructions in a batch of any size. While a block is computed, the memory of the next one is fetched, unless that is so
+much that it would drive the workspace out of the cache. Where it is asked to, it looks at the arguments, once they are
+in lanes: all finite, quaternions of length one.
 
 What only a few states need (a guard: a robust method behind a quick one) is not done for the block that they are in, in
 which all lanes would wait for it. These states are done again, in blocks of their own, as soon as there are enough of
@@ -13,32 +14,34 @@ from __future__ import annotations
 
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE
-from sarrus.codegen.emit.transfer import move_rows, rows_of_block, rows_of_list
-from sarrus.codegen.emit.words import PORT_WORDS, PORTS_BEGIN, Header
+from sarrus.codegen.emit.run import late_lanes
+from sarrus.codegen.emit.transfer import move_rows, rows_of_block, rows_of_list, scatter_listed
+from sarrus.codegen.emit.words import PORT_LIST, PORT_WORDS, PORTS_BEGIN, Header, in_header
 from sarrus.codegen.emit.writer import Writer
-from sarrus.codegen.x86.patterns import HEADER_BYTES
+from sarrus.codegen.passes.ports import MOST_FETCHED
 
 _PREFETCHES = 8  # cache lines asked for in one turn of a loop
 
 
-def emit_batch(lane: Lane, run: str, name: str) -> str:
+def emit_batch(lane: Lane, name: str) -> str:
     """`name(inputs, outputs, first, count, scratch, constants)`: states first .. first + count - 1 of a batch.
 
     `inputs` and `outputs` are arrays of pointers to row-major arrays, one row per state.
     """
     lanes = lane.count
     w = Writer(f"void @{name}(ptr %inputs, ptr %outputs, i64 %first, i64 %count, ptr %w, ptr %k)")
-    kernel = _Ports(w)
-    ports, invalid, padding = kernel.ports, kernel.invalid, kernel.padding
-    (n_inputs, inputs, _), (n_outputs, outputs, _) = kernel.inputs, kernel.outputs
+    ports, run, check = (in_header(w, x) for x in (Header.PORTS, Header.RUN, Header.CHECK))
+    n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
+    invalid = w.offset("%w", workspace)
+    padding = w.offset(invalid, CACHE_LINE)
+    inputs = w.offset(ports, 8 * PORTS_BEGIN)
+    outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
     end = w.value("add i64 %first, %count")
     checks = w.value(f"icmp sge i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0")
     blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
-    gather, scatter = (
-        w.value(f"load ptr, ptr {w.offset('%k', 8 * which - HEADER_BYTES)}, align 8")
-        for which in (Header.GATHER, Header.SCATTER)
-    )
-    late = _Late(w, lane, name, run, blocks)
+    gather, scatter = (in_header(w, x) for x in (Header.GATHER, Header.SCATTER))
+    late = _Late(w, lanes, name, blocks) if lanes > 1 else None  # with one lane nobody waits
+    run = run if late is None else late.run(run)
     with w.loop(blocks) as block:
         state = w.value(f"add i64 {w.value(f'mul i64 {block}, {lanes}')}, %first")
         following = w.value(f"add i64 {state}, {lanes}")
@@ -55,19 +58,25 @@ def emit_batch(lane: Lane, run: str, name: str) -> str:
                     size, slots, base = _port(w, lane, table, arrays, i)
                     if not to_write:
                         move_rows(w, lane, _rows(w, lane, base, size, state, end, None), slots, size, to_rows=False)
-                    _fetch(w, lane, base, size, following, to_write)
+                    bytes_of_block = w.value(f"mul i64 {size}, {lane.bytes}")
+                    with w.when(w.value(f"icmp ule i64 {bytes_of_block}, {MOST_FETCHED}")):
+                        _fetch(w, lane, base, size, following, to_write)
         with w.when(checks):
-            w.do(f"call void @{name}_check(ptr %w, ptr {ports}, ptr {invalid})")
-        late.run()
+            w.do(f"call void {check}(ptr %w, ptr {ports}, ptr {invalid})")
+        w.do(f"call void {run}(ptr %w, ptr %k)")
         own = w.value(f"and i1 {whole}, {w.value(f'icmp ne ptr {scatter}, null')}")
         with w.when(own):
             w.do(f"call void {scatter}(ptr %outputs, i64 {state}, ptr %w)")
         with w.when(w.value(f"xor i1 {own}, true")), w.loop(n_outputs) as i:
             size, slots, base = _port(w, lane, outputs, "%outputs", i)
-            move_rows(w, lane, _rows(w, lane, base, size, state, end, padding), slots, size, to_rows=True)
-        late.note(state, end)
+            rows = _rows(w, lane, base, size, state, end, padding)
+            _scatter(w, lane, rows, ports, outputs, i, slots, size)
+        if late is not None:
+            late.note(state, end)
+    if late is None:
+        return w.finish()
     late.finish()
-    return "\n".join([emit_check(lane, f"{name}_check"), *_emit_again(lane, run, f"{name}_again"), w.finish()])
+    return "\n".join([_emit_again(lane, f"{name}_again"), w.finish()])
 
 
 _ENOUGH_BLOCKS = 8  # of fewer, one that is not full weighs too much
@@ -76,32 +85,24 @@ _ENOUGH_BLOCKS = 8  # of fewer, one that is not full weighs too much
 class _Late:
     """States of a batch that are done again, in the function that is being written."""
 
-    def __init__(self, w: Writer, lane: Lane, name: str, run: str, blocks: str) -> None:
-        self._w, self._lane, self._name, self._run = w, lane, name, run
-        if lane.count == 1:  # nobody waits
-            return
-        self._bits, self._count = (w.value("alloca i64, align 8") for _ in range(2))
-        self._states = w.value(f"alloca i64, i64 {2 * lane.count}, align 8")
-        w.do(f"store i64 0, ptr {self._count}, align 8")
+    def __init__(self, w: Writer, lanes: int, name: str, blocks: str) -> None:
+        self._w, self._lanes, self._name = w, lanes, name
+        self._bits, self._count = late_lanes(w), w.value("alloca i64, align 8")
+        self._states = w.value(f"alloca i64, i64 {2 * lanes}, align 8")
         w.do(f"store i64 0, ptr {self._bits}, align 8")
-        self._allowed = w.value(f"icmp uge i64 {blocks}, {_ENOUGH_BLOCKS}")
+        w.do(f"store i64 0, ptr {self._count}, align 8")
+        self._are_enough = w.value(f"icmp uge i64 {blocks}, {_ENOUGH_BLOCKS}")
 
-    def run(self) -> None:
-        """The steps of a block."""
-        w, every = self._w, f"call void @{self._run}(ptr %w, ptr %k)"
-        if self._lane.count == 1:
-            w.do(every)
-            return
-        with w.when(self._allowed):
-            w.do(f"call void @{self._run}_most(ptr %w, ptr %k, ptr {self._bits})")
-        with w.when(w.value(f"xor i1 {self._allowed}, true")):
-            w.do(every)
+    def run(self, every: str) -> str:
+        """What runs the steps of a block: `every` does all that any lane needs."""
+        w = self._w
+        most = in_header(w, Header.RUN_MOST)
+        allowed = w.value(f"and i1 {self._are_enough}, {w.value(f'icmp ne ptr {most}, null')}")
+        return w.value(f"select i1 {allowed}, ptr {most}, ptr {every}")
 
     def note(self, state: str, end: str) -> None:
         """Those of the block from this state on; do a block of them if there are enough."""
-        if self._lane.count == 1:
-            return
-        w, lanes = self._w, self._lane.count
+        w, lanes = self._w, self._lanes
         bits = self._load(self._bits)
         with w.when(w.value(f"icmp ne i64 {bits}, 0")):
             w.do(f"store i64 0, ptr {self._bits}, align 8")
@@ -125,59 +126,63 @@ class _Late:
 
     def finish(self) -> None:
         """What is left."""
-        if self._lane.count > 1:
-            count = self._load(self._count)
-            with self._w.when(self._w.value(f"icmp ne i64 {count}, 0")):
-                self._again(count)
+        count = self._load(self._count)
+        with self._w.when(self._w.value(f"icmp ne i64 {count}, 0")):
+            self._again(count)
 
     def _again(self, count: str) -> None:
-        arguments = "ptr %inputs, ptr %outputs, ptr %w, ptr %k"
-        self._w.do(f"call void @{self._name}_again({arguments}, ptr {self._states}, i64 {count})")
+        arguments = f"ptr %inputs, ptr %outputs, ptr %w, ptr %k, ptr {self._states}, i64 {count}"
+        self._w.do(f"call void @{self._name}_again({arguments})")
 
     def _load(self, place: str) -> str:
         return self._w.value(f"load i64, ptr {place}, align 8")
 
 
-def _emit_again(lane: Lane, run: str, name: str) -> list[str]:
+def _emit_again(lane: Lane, name: str) -> str:
     """`name(inputs, outputs, workspace, constants, states, count)`: one block, of the states in a list."""
-    if lane.count == 1:
-        return []
     w = Writer(f"internal void @{name}(ptr %inputs, ptr %outputs, ptr %w, ptr %k, ptr %states, i64 %count)")
-    kernel = _Ports(w)
-    for to_rows in (False, True):
-        if to_rows:
-            w.do(f"call void @{run}(ptr %w, ptr %k)")
-        count, table, arrays = kernel.outputs if to_rows else kernel.inputs
-        with w.loop(count) as i:
-            size, slots, base = _port(w, lane, table, arrays, i)
-            stride = w.value(f"mul i64 {size}, {lane.scalar_bytes}")
-            rows = rows_of_list(w, lane, base, stride, "%states", "%count", kernel.padding if to_rows else None)
-            move_rows(w, lane, rows, slots, size, to_rows)
-    return [w.finish()]
+    ports, run = (in_header(w, x) for x in (Header.PORTS, Header.RUN))
+    n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
+    padding = w.offset(w.offset("%w", workspace), CACHE_LINE)
+    inputs = w.offset(ports, 8 * PORTS_BEGIN)
+    outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
+
+    def rows(base: str, size: str, instead: str | None) -> list[str]:
+        stride = w.value(f"mul i64 {size}, {lane.scalar_bytes}")
+        return rows_of_list(w, lane, base, stride, "%states", "%count", instead)
+
+    with w.loop(n_inputs) as i:
+        size, slots, base = _port(w, lane, inputs, "%inputs", i)
+        move_rows(w, lane, rows(base, size, None), slots, size, to_rows=False)
+    w.do(f"call void {run}(ptr %w, ptr %k)")
+    with w.loop(n_outputs) as i:
+        size, slots, base = _port(w, lane, outputs, "%outputs", i)
+        _scatter(w, lane, rows(base, size, padding), ports, outputs, i, slots, size)
+    return w.finish()
 
 
-class _Ports:
-    """What the words of a kernel say of its arrays, and of the memory after its workspace."""
-
-    def __init__(self, w: Writer) -> None:
-        self.ports = w.value(f"load ptr, ptr {w.offset('%k', 8 * Header.PORTS - HEADER_BYTES)}, align 8")
-        n_inputs, n_outputs, workspace = (
-            w.value(f"load i64, ptr {w.offset(self.ports, 8 * n)}, align 8") for n in range(3)
-        )
-        self.invalid = w.offset("%w", workspace)
-        self.padding = w.offset(self.invalid, CACHE_LINE)
-        inputs = w.offset(self.ports, 8 * PORTS_BEGIN)
-        outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
-        self.inputs, self.outputs = (n_inputs, inputs, "%inputs"), (n_outputs, outputs, "%outputs")
+def _scatter(w: Writer, lane: Lane, rows: list[str], ports: str, outputs: str, i: str, slots: str, size: str) -> None:
+    """Output i of a block to these rows, from slots that follow each other or that a list names."""
+    list_begins = w.value(f"load i64, ptr {_port_word(w, outputs, i, PORT_LIST)}, align 8")
+    is_listed = w.value(f"icmp ne i64 {list_begins}, 0")
+    with w.when(is_listed):
+        words = w.offset(ports, w.value(f"mul i64 {list_begins}, 8"))
+        scatter_listed(w, lane, rows, "%w", words, size)
+    with w.when(w.value(f"xor i1 {is_listed}, true")):
+        move_rows(w, lane, rows, slots, size, to_rows=True)
 
 
 def _port(w: Writer, lane: Lane, table: str, arrays: str, i: str) -> tuple[str, str, str]:
     """Size, first slot and array of port i."""
-    port = w.offset(table, w.value(f"mul i64 {i}, {8 * PORT_WORDS}"))
-    size, slot = (w.value(f"load i64, ptr {w.offset(port, 8 * n)}, align 8") for n in range(2))
+    size, slot = (w.value(f"load i64, ptr {_port_word(w, table, i, n)}, align 8") for n in range(2))
     slots = w.offset("%w", w.value(f"mul i64 {slot}, {lane.bytes}"))
     base = w.value(f"load ptr, ptr {w.offset(arrays, w.value(f'mul i64 {i}, 8'))}, align 8")
     return size, slots, base
+
+
+def _port_word(w: Writer, table: str, i: str, number: int) -> str:
+    """Where word `number` of port i is."""
+    return w.offset(w.offset(table, w.value(f"mul i64 {i}, {8 * PORT_WORDS}")), 8 * number)
 
 
 def _rows(w: Writer, lane: Lane, base: str, size: str, state: str, end: str, padding: str | None) -> list[str]:
@@ -203,7 +208,7 @@ def emit_check(lane: Lane, name: str) -> str:
     A number less itself has no bit set, unless it is not finite. (Bits are put together in one cycle, sums take four.)
     """
     T, I, align = lane.type, lane.integer, lane.alignment
-    w = Writer(f"internal void @{name}(ptr %w, ptr %ports, ptr %invalid)")
+    w = Writer(f"void @{name}(ptr %w, ptr %ports, ptr %invalid)")
     n_inputs, n_outputs, _, total, tolerance, n_unit = (
         w.value(f"load i64, ptr {w.offset('%ports', 8 * n)}, align 8") for n in range(6)
     )

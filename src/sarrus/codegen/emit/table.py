@@ -9,9 +9,8 @@ from __future__ import annotations
 from sarrus.codegen.emit.exponential import FUNCTIONS
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.sincos import limit_of, write_sincos
-from sarrus.codegen.emit.words import WIDE, Header
+from sarrus.codegen.emit.words import HEADER_BYTES, WIDE, Header
 from sarrus.codegen.emit.writer import Writer
-from sarrus.codegen.x86.patterns import HEADER_BYTES
 
 _ARITY = {"atan2": 2}  # of functions of more than one argument
 _RESULTS = {"sincos": 2}  # of functions with more than one
@@ -23,7 +22,7 @@ def emit_table(function: str, lane: Lane, name: str) -> str:
     wide = Lane(lane.bits, lane.count * together, lane.fma)
     arity = _ARITY.get(function, 1)
     columns = arity + _RESULTS.get(function, 1)
-    w = Writer(f"internal i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
     rows = w.value(f"load i64, ptr {w.offset('%step', 8)}, align 8")
     slots, header = w.offset("%step", 16), w.offset("%k", -HEADER_BYTES)
     huge = _Beyond(w, wide, limit_of(lane)) if function == "sincos" else None

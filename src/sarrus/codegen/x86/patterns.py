@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 PATTERN_BYTES = 64
-HEADER_BYTES = 256  # patterns and addresses
+HEADER_BYTES = 320  # patterns and addresses
 
 
 def patterns(bits: int) -> bytes:
