@@ -32,7 +32,7 @@ def aba_derivatives(
     No matrix is factored or multiplied: forces and accelerations are carried along the tree, as in ABA, and what is
     between two joints is the product of one's force and the other's acceleration at a link that both have.
 
-    external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin]; they ride along.
+    External forces ride along with their bodies.
     """
     qdd, joints = articulated_motion(model, q, v, tau, external_forces)
     return AbaDerivativesResult(qdd, *responses(joints, np.result_type(q, v, tau, qdd)))

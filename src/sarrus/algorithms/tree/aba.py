@@ -28,7 +28,6 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
 
     Featherstone, Rigid Body Dynamics Algorithms (2008), Table 7.1, about the bias motion.
 
-    external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin].
     Friction, damping and springs are not included: add them to tau.
     """
     return articulated_bodies(mechanism(model, q, v, tau, external_forces).nodes).qdd
