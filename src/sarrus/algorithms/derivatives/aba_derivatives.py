@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.derivatives.articulated_motion import articulated_motion
+from sarrus.algorithms.tree.aba import articulated_bodies
+from sarrus.mechanics.derivatives.articulated_joints import articulated_joints
 from sarrus.mechanics.derivatives.responses import responses
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
@@ -34,5 +36,7 @@ def aba_derivatives(
 
     External forces ride along with their bodies.
     """
-    qdd, joints = articulated_motion(model, q, v, tau, external_forces)
-    return AbaDerivativesResult(qdd, *responses(joints, np.result_type(q, v, tau, qdd)))
+    at = mechanism(model, q, v, tau, external_forces)
+    found = articulated_bodies(at.nodes)
+    joints = articulated_joints(at, *found, q, v)
+    return AbaDerivativesResult(found.qdd, *responses(joints, np.result_type(q, v, tau, found.qdd)))
