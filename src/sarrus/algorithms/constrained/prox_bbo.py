@@ -17,7 +17,6 @@ from sarrus.mechanics.solvers.loop_elimination import (
 )
 from sarrus.mechanics.solvers.loop_roots import early_roots
 from sarrus.mechanics.solvers.proximal import (
-    ELIMINATED_STIFFNESS,
     MAX_ITERATIONS,
     RANK_TOLERANCE,
     confirmed,
@@ -62,8 +61,7 @@ def prox_bbo(
     """
     at = mechanism(model, q, v, tau, external_forces)
     rows = rows_of(at, k, "prox_bbo", declared=mu is not None)
-    penalty = penalties(model, mu, dual=True, stiffness=ELIMINATED_STIFFNESS)
-    lam0 = warm_start(rows, forces0)
+    penalty, lam0 = penalties(model, mu, dual=True), warm_start(rows, forces0)
     weights, desired = penalty.mu, joined([r.k for r in rows])
     dtype = np.result_type(q, tau)
     # Algorithm 4: inward, and outward as far as the loops' roots.

@@ -43,8 +43,8 @@ from sarrus.status import Status
 
 # mu times a row's diagonal element of the Delassus matrix. Large is quick; what bounds it is rounding. Methods that add
 # mu K^T K to inertias lose that much of them; methods that add 1 / mu to the Delassus matrix only where rows are nearly
-# dependent or in conflict. prox_bbo is between them: what it adds to inertias is large where a limb cannot move rows.
-_STIFFNESS, ELIMINATED_STIFFNESS, _DUAL_STIFFNESS = 1e6, 3e6, 1e10
+# dependent or in conflict, or where a limb cannot move them.
+_STIFFNESS, _DUAL_STIFFNESS = 1e6, 3e6
 _LOSS = 1e-4  # in single precision, what rounding may take
 MAX_ITERATIONS = 25  # by default
 RANK_TOLERANCE = 1e-7  # by default
@@ -68,13 +68,12 @@ class Penalty(NamedTuple):
         return 1.0 if self.dual else self.stiffness
 
 
-def penalties(model: Model, mu: float | None, dual: bool, stiffness: float | None = None) -> Penalty:
+def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
     """The given mu on every row, or a stiffness over the typical mobility w, which then converges in a step or two.
 
     dual: whether the method adds 1 / mu to the Delassus matrix; else it adds mu K^T K to inertias
-    stiffness: another one than is usual for these
     """
-    usual = min(stiffness or (_DUAL_STIFFNESS if dual else _STIFFNESS), _LOSS / epsilon())
+    usual = min(_DUAL_STIFFNESS if dual else _STIFFNESS, _LOSS / epsilon())
     if mu is None:
         return Penalty([usual / w for w in mobilities(model)], usual, dual)
     if isinstance(mu, bool) or not isinstance(mu, (int, float, np.number)) or not 0.0 < mu < float("inf"):
