@@ -40,6 +40,6 @@ DRIVERS: dict[str, Callable[[Lane, str], str]] = {
 }
 
 
-def driver(lane: Lane, name: str) -> str:
-    """A module with one driver: that of a kind of step, or one of the others (single and listed: of one lane)."""
-    return with_declarations(DRIVERS[name](lane, name))
+def module_text(lane: Lane, names: tuple[str, ...]) -> str:
+    """A module of these drivers."""
+    return with_declarations("\n".join(DRIVERS[name](lane, name) for name in names))

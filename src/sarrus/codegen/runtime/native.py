@@ -17,7 +17,7 @@ from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
 from sarrus.codegen.emit.builtin import layout_is_known, make_builtin
 from sarrus.codegen.emit.image import ExecutableMemory
-from sarrus.codegen.emit.kinds import Kind
+from sarrus.codegen.emit.kinds import Kind, together_with
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE, address_of, address_of_bytes, aligned, in_place
 from sarrus.codegen.emit.words import MOST_DIMENSIONS, UNCHECKED, ports_of
@@ -254,10 +254,8 @@ class KernelData:
         listed = driver_address(lane, "listed") if lane.count == 1 and any(artifact.listed) else 0
         most_handlers, run_most = handlers.copy(), 0
         if lane.count > 1 and Kind.ENTER in artifact.kinds:  # with one lane nobody waits
-            most_handlers[Kind.ENTER], run_most = (
-                driver_address(lane, "enter_if_many"),
-                driver_address(lane, "run_most"),
-            )
+            run_most = driver_address(lane, "run_most")
+            most_handlers[Kind.ENTER] = driver_address(lane, "enter_if_many")
         drivers = driver_address(lane, "run"), driver_address(lane, "check"), listed, address_of(handlers)
         drivers = *drivers, run_most, address_of(most_handlers)
         lists = address_of(steps), address_of(addresses), address_of(ports)
@@ -294,17 +292,20 @@ def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
     return memory, single, lanes
 
 
-@functools.cache
 def driver_address(lane: Lane, name: str) -> int:
     """The address of a driver (`emit/drivers.py`) for this kind of lane: compiled once per machine."""
+    return _drivers(lane, together_with(name))[name]
 
+
+@functools.cache
+def _drivers(lane: Lane, names: tuple[str, ...]) -> dict[str, int]:
     def text() -> str:
-        from sarrus.codegen.emit.drivers import driver  # not needed where it is on disk
+        from sarrus.codegen.emit.drivers import module_text  # not needed where it is on disk
 
-        return driver(lane, name)
+        return module_text(lane, names)
 
-    variant = name if name == "run" else f"{lane.bits} {lane.count} {lane.fma} {name}"  # (that is the same for all)
-    return load_module("driver", variant, text, [name], is_hot=name != "single")[name]
+    variant = f"{lane.bits} {lane.count} {lane.fma} {names}"
+    return load_module("drivers", variant, text, list(names), is_hot="single" not in names)
 
 
 @functools.cache
