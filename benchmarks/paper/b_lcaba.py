@@ -58,8 +58,8 @@ def verdicts_table_2(result: dict[str, Any]) -> list[Verdict]:
         even = max(paper[1:3]) / min(paper[1:3]) < 1.1  # proxBBO and proxLTL, in the paper
         agrees = order == paper_order or (order[0] == paper_order[0] and even)
         reason = "" if order == paper_order else "proxBBO and proxLTL are as good as even in the paper" if even else (
-            "the paper calls LCABA and proxLTL competitive here; tracing folds the zeros of the mass matrix of the hand, "
-            "whose fingers are short, which favours proxLTL further"
+            "the paper calls LCABA and proxLTL competitive here; tracing folds the zeros of the mass matrix of the "
+            "hand, whose fingers are short, which favours proxLTL further"
         )  # fmt: skip
         out.append(
             Verdict(
@@ -80,8 +80,8 @@ def verdicts_table_2(result: dict[str, Any]) -> list[Verdict]:
                 value > 6.0,
                 ""
                 if value > 6.0
-                else "the ordering is theirs, the factor is less: proxLTL's matrices of 108 rows are mostly zeros, all of "
-                "which fold here, while a library works on blocks. Argued, not isolated",
+                else "the ordering is theirs, the factor is less: proxLTL's matrices of 108 rows are mostly zeros, all "
+                "of which fold here, while a library works on blocks. Argued, not isolated",
             )
         )
     elif result["quick"]:
