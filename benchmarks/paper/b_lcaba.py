@@ -80,8 +80,8 @@ def verdicts_table_2(result: dict[str, Any]) -> list[Verdict]:
                 value > 6.0,
                 ""
                 if value > 6.0
-                else "the ordering is theirs, the factor is less: proxLTL's matrices of 108 rows are mostly zeros, all "
-                "of which fold here, while a library works on blocks. Argued, not isolated",
+                else "the ordering is theirs, the factor is less: our proxLTL makes use of rows that vanish above the root "
+                "of their loop (docs/loops.md). Argued, not isolated",
             )
         )
     elif result["quick"]:
@@ -351,7 +351,8 @@ def panels_convergence(which: str, title: str) -> Any:
             return []
         x = result["iterations"] if which == "residual" else [10.0**e for e in result["exponents"]]
         curves = {m: (x, [max(r[0], 1e-17) for r in result[which][m]]) for m in METHODS}
-        return [Panel(title, "iterations" if which == "residual" else "mu", "mean", curves)]
+        labels = ("iterations", "residual, mean, m/s^2") if which == "residual" else ("mu", "relative error, mean")
+        return [Panel(title, *labels, curves)]
 
     return panels
 
