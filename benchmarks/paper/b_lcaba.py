@@ -80,8 +80,8 @@ def verdicts_table_2(result: dict[str, Any]) -> list[Verdict]:
                 value > 6.0,
                 ""
                 if value > 6.0
-                else "the ordering is theirs, the factor is less: our proxLTL makes use of rows that vanish above the root "
-                "of their loop (docs/loops.md). Argued, not isolated",
+                else "the ordering is theirs, the factor is less: our proxLTL makes use of rows that vanish above the "
+                "root of their loop (docs/loops.md). Argued, not isolated",
             )
         )
     elif result["quick"]:
