@@ -34,7 +34,7 @@ from sarrus.planning.kept_plans import keep, kept_plan
 from sarrus.planning.orders import DEFAULT, proposed_orders
 from sarrus.planning.plan import Plan
 from sarrus.planning.recut_savings import recut_notes
-from sarrus.planning.samples import Samples, evaluate, rank, sample_states
+from sarrus.planning.samples import Samples, evaluate, expected_largest, rank, sample_states
 from sarrus.registry.table import find
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
@@ -228,7 +228,7 @@ class _Search:
         off = float((np.abs(qdd - self.reference)[both].max(initial=0.0, axis=1) / scale).max(initial=0.0))
         if off > _DISAGREES:
             return _with(candidate, ruled_out=f"accelerations are off by {off:.0e} on the states that were tried")
-        expected = float(iterations.max(initial=0.0) if self.batch else iterations.mean()) if len(iterations) else 0.0
+        expected = expected_largest(iterations, LANES if self.batch else 1)
         cost = cost_of(tape, expected)
         share = float(np.mean(~good)) if candidate.fallback is not None and len(good) else 0.0
         weighted = cost.weighted + self._fallback_cost(share)
