@@ -82,11 +82,16 @@ def compiled(model: sarrus.Model, candidates: list[Candidate]) -> dict[str, sarr
     return kernels
 
 
-def measured(model: sarrus.Model, kernels: dict[str, sarrus.Kernel]) -> dict[str, float]:
-    """Nanoseconds per state of kernels in one interleaved run, after they were compared."""
+def states_of(model: sarrus.Model) -> list[np.ndarray]:
+    """q, v and tau, on the constraints."""
     rng = np.random.default_rng(0)
     q, v = (np.tile(x, (BATCH // STATES, 1)) for x in sarrus.random_state(model, rng, STATES))
-    arrays = [q, v, rng.normal(size=v.shape)]
+    return [q, v, rng.normal(size=v.shape)]
+
+
+def measured(model: sarrus.Model, kernels: dict[str, sarrus.Kernel]) -> dict[str, float]:
+    """Nanoseconds per state of kernels in one interleaved run, after they were compared."""
+    arrays = states_of(model)
     results = {name: kernel(*arrays) for name, kernel in kernels.items()}
     first = next(iter(results.values()))
     for name, result in results.items():
