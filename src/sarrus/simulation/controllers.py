@@ -72,14 +72,15 @@ class PD(AbstractController):
 
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
         kp, kd = self.gains(model)
+        stiffer, damped = inputs.get("gains_factor", (1.0, 1.0))
         lookahead = np.array(self.lookahead or np.zeros(model.nv))
         parts = [np.zeros(0)]
         for joint, of_q, of_v in joints_of(model):
             wanted = inputs["v_target"][of_v] if "v_target" in inputs else np.zeros(joint.type.nv)
-            tau = kd[of_v] * (wanted - v[of_v])
+            tau = damped * kd[of_v] * (wanted - v[of_v])
             if kp[of_v].any():
                 error = difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
-                tau = tau + kp[of_v] * (error - lookahead[of_v] * v[of_v])
+                tau = tau + stiffer * kp[of_v] * (error - lookahead[of_v] * v[of_v])
             parts.append(tau)
         tau = np.concatenate(parts)
         return tau + inputs["feedforward"] if "feedforward" in inputs else tau

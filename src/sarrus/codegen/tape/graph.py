@@ -764,6 +764,11 @@ class Symbol(AbstractScalar):
             return -((-other) / self)
         return self.graph.constant(other) / self
 
+    def __pow__(self, exponent):
+        if type(exponent) is not int or exponent < 1:  # others are not products
+            return NotImplemented
+        return self if exponent == 1 else self * self ** (exponent - 1)
+
     def __abs__(self):
         return self.graph.unary(Op.ABS, self)
 
