@@ -22,6 +22,11 @@ AUTO = "auto"  # as a method: by the plan, which is made if there is none
 NEVER = "never"  # of $SARRUS_PLAN: calls do not plan by themselves
 
 
+def is_auto(method: Any) -> bool:
+    """Whether a method is that of the plan, by name."""
+    return isinstance(method, str) and method == AUTO
+
+
 class Default(NamedTuple):
     """An algorithm by name, and options of it."""
 

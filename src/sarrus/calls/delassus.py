@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.defaults import AUTO
+from sarrus.calls.defaults import is_auto
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.model import Model
@@ -45,7 +45,7 @@ def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0
     singular where rows depend on each other (redundant constraints, singular configurations); damping > 0 makes it
     definite.
     """
-    method = default_delassus_method(model) if method in (None, AUTO) else method
+    method = default_delassus_method(model) if method is None or is_auto(method) else method
     check_name("method of delassus:", method, delassus_methods())
     if not (np.isfinite(damping) and damping >= 0.0):
         raise StateError(f"delassus: the damping is {damping!r}: it must be finite and not negative")

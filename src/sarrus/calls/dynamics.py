@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.algorithms.tree.bias_forces import bias_forces
 from sarrus.algorithms.tree.rnea import rnea
-from sarrus.calls.defaults import AUTO, default_dynamics, pay, planned_dynamics
+from sarrus.calls.defaults import default_dynamics, is_auto, pay, planned_dynamics
 from sarrus.errors import check_name, unknown_name
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
@@ -64,7 +64,7 @@ def forward_dynamics(
 
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
     """
-    if method == AUTO and isinstance(model, Model):
+    if is_auto(method) and isinstance(model, Model):
         planned_dynamics(model)
         method = None
     if method is None and isinstance(model, Model):
