@@ -75,6 +75,10 @@ class Simulation:
     record_every   steps from one recorded state to the next; the first and the last are always recorded
     threads        for a batch; None: as many as are worth it
     dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
+
+    >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
+    >>> simulation.run(duration=0.1).q.shape
+    (11, 2)
     """
 
     model: Model

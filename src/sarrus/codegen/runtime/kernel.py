@@ -39,6 +39,17 @@ class Kernel:
 
     Values are not checked: a state that is not finite gives a result that is not finite, in its own row only
     (`return_status=True` tells which). Shapes and types are.
+
+    algorithm   what was compiled
+    model_name  of the robot that it was compiled for
+    native      the machine code
+    key         under which it is kept on disk; None: it is not
+
+    >>> kernel = sarrus.compile(sarrus.zoo.chain(2), "aba")
+    >>> kernel.input_names
+    ('q', 'v', 'tau')
+    >>> kernel(np.zeros(2), np.zeros(2), np.zeros(2)).shape
+    (2,)
     """
 
     def __init__(self, algorithm: AnyAlgorithm, model_name: str, native: NativeKernel, key: str | None = None) -> None:
