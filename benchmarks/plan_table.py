@@ -1,13 +1,14 @@
 """Plans against single methods, on all mechanisms: exact operations and, with --times, measured kernels.
 
-    python -m benchmarks.plan_table [--json] [--only=NAME;...] [--times] [--compile-only] [--keep=FILE] [--minutes=N]
+    python -m benchmarks.plan_table [--only=NAME;...] [--times | --compile-only] [--keep=FILE] [--minutes=N]
+                                    [--write] [--json]
 
 "best single" is the cheapest method with its default order and nothing embedded; "default" is what calls take without a
 plan. Costs are exact operations with the iterations that were measured, for all rows' forces in every case. With
 --times all candidates that are counted near the best, and the best single methods, are compiled and timed in one
 interleaved run, in batches on one thread, after they were compared: a call of each in every round, the best round of
 each counts. --compile-only fills the cache of kernels for that. --keep adds rows to a file of JSON lines as they are
-done and begins with those that it has; --minutes ends after so many.
+done and begins with those that it has; --minutes ends after so many. --write puts the table into docs/planning.md.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rich.table import Table
 import sarrus
 from benchmarks.loop_systems import MissingFileError
 from benchmarks.planned_mechanisms import MECHANISMS
+from benchmarks.written_figures import write_figures
 from sarrus.planning.candidate import Candidate
 from sarrus.planning.candidates import needs_full_rank, structural_method
 from sarrus.planning.embedding_choices import embedding_choices
@@ -130,11 +132,22 @@ def main(arguments: list[str]) -> int:
         if file is not None:
             with file.open("a") as stream:
                 stream.write(json.dumps(rows[-1]) + "\n")
+    rows.sort(key=lambda row: list(MECHANISMS).index(row["mechanism"]))
     if "--json" in arguments:
         print(json.dumps(rows))
     else:
-        show(sorted(rows, key=lambda row: list(MECHANISMS).index(row["mechanism"])))
+        show(rows)
+    if "--write" in arguments:
+        write_figures("planning.md", "plan_table", markdown(rows))
     return 0
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """The table as it stands in the docs."""
+    columns = (*COLUMNS, *TIMED)
+    lines = ["| " + " | ".join(columns) + " |", "|---|---:|---|---:|---|---:|---:|---|" + "---:|" * (len(columns) - 8)]
+    lines += ["| " + " | ".join(_cell(row.get(column, ""), column) for column in columns) + " |" for row in rows]
+    return "\n".join([*lines, "", *summary(rows)])
 
 
 def show(rows: list[dict[str, Any]]) -> None:
@@ -144,12 +157,20 @@ def show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         table.add_row(*(_cell(row.get(column, ""), column) for column in (*COLUMNS, *TIMED)))
     Console(width=200).print(table)
+    print("\n".join(summary(rows)))
+
+
+def summary(rows: list[dict[str, Any]]) -> list[str]:
+    lines = []
     for column in ("against best", "operations against best"):
         better, worse = (sum(test(row[column]) for row in rows) for test in (lambda x: x < 0.995, lambda x: x > 1.0))
-        print(f"{len(rows)} mechanisms, {column}: better on {better}, worse on {worse}")
+        lines.append(f"{len(rows)} mechanisms, {column}: better on {better}, worse on {worse}.")
     timed = [row[TIMED[0]] for row in rows if TIMED[0] in row]
     if timed:
-        print(f"within 5 % of the fastest candidate on {sum(t <= 1.05 for t in timed)} of {len(timed)}")
+        lines.append(
+            f"Measured within 5 % of the fastest candidate on {sum(t <= 1.05 for t in timed)} of {len(timed)}."
+        )
+    return lines
 
 
 def _cell(value: Any, column: str) -> str:
