@@ -6,6 +6,7 @@ from enum import Flag, auto
 
 from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 
 
 class Feature(Flag):
@@ -13,6 +14,9 @@ class Feature(Flag):
 
     A model is asked for the first ones (`found_in`), and refused if it has more than an algorithm knows. The last three
     depend on the state and on options: they say what the algorithm is right about, and the tests hold it to that.
+
+    >>> str(sarrus.ltl.supports & sarrus.Feature.CONSTRAINTS)
+    'contacts and link rows'
     """
 
     LINKS = auto()  # constraints of links against the world
@@ -70,6 +74,7 @@ def kind_of(constraint: Constraint) -> Feature:
     return next((kind for known, kind in _KINDS.items() if isinstance(constraint, known)), Feature.OTHER)
 
 
+@per_model
 def found_in(model: Model) -> Feature:
     """What of all that a model has."""
     found = Feature.NOTHING

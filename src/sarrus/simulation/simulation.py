@@ -75,6 +75,10 @@ class Simulation:
     record_every   steps from one recorded state to the next; the first and the last are always recorded
     threads        for a batch; None: as many as are worth it
     dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
+
+    >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
+    >>> simulation.run(duration=0.1).q.shape
+    (11, 2)
     """
 
     model: Model
@@ -230,7 +234,7 @@ class Simulation:
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
         stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
         if type(stepper) is PythonStepper and not stepper.functions and kind not in self._step_calls:
-            call = StepCall(stepper.kernels, self.dt)
+            call = StepCall(stepper.kernels, self.dt, self.threads)
             if call.fits:
                 self._step_calls[kind] = call
         carry = stepper.begin(q, v, first)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.derivatives.articulated_motion import ArticulatedJoint
+from sarrus.mechanics.derivatives.articulated_joints import ArticulatedJoint
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.linear_algebra import minus_product, symmetric_product
 from sarrus.spatial.repetition import repeat
