@@ -17,7 +17,7 @@ import numpy as np
 
 import sarrus
 
-ROLLOUTS = min(64, int(os.environ.get("SARRUS_EXAMPLE_ROLLOUTS", "10000")) // 60)
+ROLLOUTS = 64
 DT, AHEAD, DONE, KNOTS = 4e-3, 75, 15, 4  # seconds of a step; steps of a plan, and of it that are done; offsets in it
 SECONDS = 1.2
 PUSH = (0.55, 0.25)  # metres per second, forward and aside
