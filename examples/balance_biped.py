@@ -70,8 +70,7 @@ class Planner:
 
 def pushed(planner: Planner, plans: bool) -> np.ndarray:
     """Configurations after a push, every DONE steps: by plans, or by holding still, which is the first plan."""
-    q, v = planner.home, np.zeros(planner.model.nv)
-    v[:2] = PUSH
+    q, v = planner.home, np.r_[PUSH, np.zeros(planner.model.nv - 2)]
     seen = [q]
     for _ in range(round(SECONDS / (DT * DONE))):
         if plans:
