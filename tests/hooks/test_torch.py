@@ -88,6 +88,7 @@ def test_gradients_of_many_states_by_vmap(model, states):
             assert torch.allclose(a[k], b, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of inductor about PyTorch
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compiled(model, states, backend):
     """By `torch.compile` without breaks in the graph, backward included."""

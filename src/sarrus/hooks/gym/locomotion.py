@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import StateError, UnsupportedError
+from sarrus.hooks.gym.starts import standing
 from sarrus.hooks.gym.task import Situation, Task, Traced
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
 from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import Plane
 from sarrus.model.model import Model
-from sarrus.model.state import home_or_neutral
 from sarrus.model.tree import frames_of, tree_of
 from sarrus.spatial.arrays import Array, Scalar, each, vector
 from sarrus.spatial.choice import choose
@@ -130,8 +130,9 @@ def locomotion(
         raise UnsupportedError(f"locomotion is of robots whose first joint is free, and that of {model.name!r} is not")
     if not np.allclose(model.bodies[0].placement.R, np.eye(3)) or model.gravity[2] >= 0.0:
         raise UnsupportedError(f"locomotion wants the axes of {model.name!r} upright where q is neutral, and gravity")
-    if height(model, home_or_neutral(model)) <= 0.0:
-        raise UnsupportedError(f"locomotion: at home, the base of {model.name!r} is not above the ground")
+    home = standing(model)
+    if height(model, home) <= 0.0:
+        raise UnsupportedError(f"locomotion: where {model.name!r} stands at home, its base is not above the ground")
     if gait and not frequency:
         raise StateError("a gait needs a frequency: steps per second")
     for foot in gait or {}:
@@ -141,6 +142,6 @@ def locomotion(
     driven = empty.driven(model)
     at_q = np.array([model.layout.q_of(name).start for name in driven], int)
     at_v = np.array([model.layout.v_of(name).start for name in driven], int)
-    of = _Locomotion(home_or_neutral(model), at_q, at_v, speed, frequency, gait or {}, clearance)
+    of = _Locomotion(home, at_q, at_v, speed, frequency, gait or {}, clearance)
     name = "walk" if speed else "stand"
     return Task(Traced(of.observation), Traced(of.reward), Traced(of.fallen), name=name, **settings)
