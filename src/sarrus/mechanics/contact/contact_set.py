@@ -24,6 +24,7 @@ from sarrus.model.geometries import ContactShape, Geometry, Plane
 from sarrus.model.meeting_pairs import MeetingPair, depth_first
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.model.visuals import Cylinder, Ellipsoid
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root
@@ -125,9 +126,19 @@ class ContactSet:
         """How many candidates there are."""
         return self.first_of_pair[-1]
 
+    @property
+    def has_rims(self) -> bool:
+        """Whether there are shapes whose lowest point wanders as they turn."""
+        return any(isinstance(pair.a.shape, Cylinder | Ellipsoid) for pair in self.pairs)
+
     def pair_of(self, number: int) -> PlacedPair:
         """That a candidate belongs to."""
-        return self.pairs[int(np.searchsorted(self.first_of_pair, number, side="right")) - 1]
+        return self.pair_and_touch(number)[0]
+
+    def pair_and_touch(self, number: int) -> tuple[PlacedPair, int]:
+        """That a candidate belongs to, and which of its touches it is."""
+        pair = int(np.searchsorted(self.first_of_pair, number, side="right")) - 1
+        return self.pairs[pair], number - self.first_of_pair[pair]
 
     def candidates(self, poses: Poses, wanted: Sequence[int] | None = None) -> list[Candidate]:
         """All candidates, or those wanted, at a state."""

@@ -17,6 +17,7 @@ from sarrus.mechanics.bodies import world_poses
 from sarrus.mechanics.contact.contact_rows import (
     Bend,
     ContactPoint,
+    Poses,
     Twist,
     frame_of_normal,
     node_bends,
@@ -24,14 +25,16 @@ from sarrus.mechanics.contact.contact_rows import (
     static_moves,
 )
 from sarrus.mechanics.contact.contact_set import Bound, Candidate, ContactSet
+from sarrus.mechanics.contact.rolling import radii_of_touch, sinking
 from sarrus.model.bodies import WORLD
+from sarrus.model.geometries import Plane
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.contact_problem import Before, ContactMotion, ContactProblemAtState, Contacts
 from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import JointLimit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.settings import ContactSettings
-from sarrus.simulation.contact.slots import Contact, contacts_in_slots
+from sarrus.simulation.contact.slots import Contact, by_importance, contacts_in_slots
 from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -64,23 +67,26 @@ def contact_motion(
     twists = node_twists(free.at, poses, v_free)
     usual = contacts_where_it_stands(problem, contacts, twists)
     usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
-    whips = any(parent != WORLD for parent in model.parents)  # one body alone never bends into the ground
+    # One body alone never bends into the ground, unless it is round.
+    whips = any(parent != WORLD for parent in model.parents) or contacts.has_rims
     start = _matched(usual, before)
     if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not whips:
         return problem.solved(usual, usual_limits, start, before.pushed)
     limited, more = _unusual(settings, problem, limits, q, twists, whips)
+    pushed = [before.pushed[settings.limited.index(limit.v)] for limit in limits]
 
     def with_limits() -> tuple[Array, ...]:
-        held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
+        held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots, pushed)
         motion = problem.solved(usual, held, start, before.pushed)
         return _flat(_told(motion, _passed([], [], limits, q, motion.v, dt)))
 
     def with_everything() -> tuple[Array, ...]:
         found = contacts.candidates(poses)
         ahead = [Bound(c.gap, c.closing(twists), c.a).after(dt) for c in found]
-        bends = _bends(found, node_bends(free.at, poses, v_free, twists), dt)
+        ahead = by_importance(found, ahead, SPEED * dt, contacts.slots)
+        bends = _bends(contacts, found, poses, node_bends(free.at, poses, v_free, twists), dt)
         in_slots = contacts_in_slots(found, ahead, bends, model.parents, SPEED * dt, contacts.slots)
-        held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
+        held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots, pushed)
         motion = problem.solved(in_slots, held, _searched(in_slots, before), before.pushed)
         passed = _passed(found, node_twists(free.at, poses, motion.v), limits, q, motion.v, dt)
         return _flat(_told(motion, passed))
@@ -129,13 +135,20 @@ def _told(motion: ContactMotion, passed: Scalar) -> ContactMotion:
     return motion._replace(status=choose(0.5, passed, told, motion.status))
 
 
-def _bends(found: Sequence[Candidate], bends: Sequence[Bend], dt: Scalar) -> list[Scalar]:
-    """Metres by which gaps close in a step beyond what their rates say: those of a hand that whips around.
+def _bends(
+    contacts: ContactSet, found: Sequence[Candidate], poses: Poses, bends: Sequence[Bend], dt: Scalar
+) -> list[Scalar]:
+    """Metres by which gaps close in a step beyond what their rates say: those of a hand that whips around, of a rim.
 
     Where a point bends away instead, it may be one of many in a row, as on a wheel: nothing is gained.
     """
     part, least = 0.5 * dt * dt, -FASTEST_BEND * dt
-    closing = [part * c.bending(bends) for c in found]
+    closing = []
+    for c in found:
+        pair, touch = contacts.pair_and_touch(c.number)
+        radii = radii_of_touch(pair.a.shape, touch) if isinstance(pair.b.shape, Plane) else None
+        sunk = 0.0 if radii is None else sinking(radii, pair.a.pose(poses)[0], c.normal, bends[c.a].twist, dt)
+        closing.append(part * c.bending(bends) - sunk)
     return [choose(x, least, least, choose(x, 0.0, x, 0.0)) for x in closing]
 
 
