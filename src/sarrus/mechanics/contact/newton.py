@@ -37,11 +37,13 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.extremes import larger
 from sarrus.spatial.norms import dot, root
+from sarrus.spatial.precision import epsilon
 
 FIRST_EPS = 1e-4
 _LEAST_EPS, _MOST_EPS = 1e-10, 1e-2
 _SHRINK, _GROW = 0.1, 100.0
 _LEAST_HELD_EPS, _HELD_SHRINK, _HELD_GROW = 1e-8, 0.2, 3.0  # while the center stays
+_LEAST = 4e3  # roundings: 1 - r eps must not be 1
 _NEAR = 1e7  # one over the |F| from which eps falls with it
 _LENGTHS = (1.0, 0.3, 0.1, 0.03)  # of steps
 _DECREASE = 0.1  # of |F|^2, at least this much of the step length
@@ -90,7 +92,7 @@ def newton_step(p: Scaled, at: Iterate, r: Scalar, stays: Scalar) -> Iterate:
     F = natural_map(p, x, c, r, pull)
     now = dot(F, F)
     near = _NEAR * root(now)
-    k = 1.0 - r * choose(0.5, stays, eps, eps * choose(near, 1.0, near, 1.0))
+    k = 1.0 - r * choose(0.5, stays, eps, larger(eps * choose(near, 1.0, near, 1.0), _LEAST * epsilon()))
     d = p.G.newton_direction(pieces(p, x, c, r, k, pull), r, k, F)
     Gd = p.G @ d
     most = larger(now, larger(before, earlier))
