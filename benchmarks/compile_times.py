@@ -77,7 +77,7 @@ def child(checkout: Path, case: str, state: dict[str, list[float]], cache: str) 
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "SARRUS_CACHE_DIR": cache}
     given = json.dumps({"case": case, "state": state, "knows_contacts": checkout == HERE})
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).resolve()), "--child"], input=given, text=True, env=environment,
+        [sys.executable, "-P", str(Path(__file__).resolve()), "--child"], input=given, text=True, env=environment,
         capture_output=True, cwd=checkout,
     )  # fmt: skip
     if done.returncode:

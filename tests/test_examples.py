@@ -21,7 +21,7 @@ def _as_users_run_them():
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
-    monkeypatch.setenv("SARRUS_EXAMPLE_ROLLOUTS", "2000")
+    monkeypatch.setenv("SARRUS_EXAMPLE_ROLLOUTS", "500")
     monkeypatch.setenv("SARRUS_EXAMPLE_OUTPUT", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
 

@@ -42,6 +42,7 @@ from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.embedded.ce_aba import ce_aba
 from sarrus.algorithms.embedded.ce_bias_forces import ce_bias_forces
 from sarrus.algorithms.embedded.ce_crba import ce_crba
+from sarrus.algorithms.embedded.ce_frame_jacobian import ce_frame_jacobian
 from sarrus.algorithms.embedded.ce_inverse_dynamics_regressor import ce_inverse_dynamics_regressor
 from sarrus.algorithms.embedded.ce_rnea import ce_rnea
 from sarrus.algorithms.embedded.embedding_jacobian import embedding_jacobian
@@ -122,6 +123,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.planning.embedding import embed
     from sarrus.planning.plan import Plan
     from sarrus.planning.recut import Recut, recut
+    from sarrus.planning.rotors import without_rotors
     from sarrus.planning.search import plan
     from sarrus.simulation.actuation import actuator_forces
     from sarrus.simulation.assemble import AssembleResult, assemble
@@ -173,7 +175,8 @@ __all__ = [
     "bbo", "constrained_aba", "forward_dynamics", "lcaba", "ltl", "ltl_soft", "methods", "prox_bbo", "prox_ltl",
     "prox_pv", "pv", "pv_early", "pv_soft",
     # with embedded constraints
-    "ce_aba", "ce_bias_forces", "ce_crba", "ce_rnea", "embedding_jacobian", "expand", "hybrid", "reduce",
+    "ce_aba", "ce_bias_forces", "ce_crba", "ce_frame_jacobian", "ce_rnea", "embedding_jacobian", "expand", "hybrid",
+    "reduce", "without_rotors",
     # of the Delassus matrix
     "delassus", "delassus_cholesky", "efpa", "kjr", "ltl_osim", "operational_space_inertia", "pv_osim", "pv_osim_fast",
     "pv_osimr",
@@ -208,6 +211,7 @@ _LATER = {
     "planning.embedding": ("embed",),
     "planning.plan": ("Plan",),
     "planning.recut": ("Recut", "recut"),
+    "planning.rotors": ("without_rotors",),
     "planning.search": ("plan",),
     "simulation.actuation": ("actuator_forces",),
     "simulation.assemble": ("AssembleResult", "assemble"),

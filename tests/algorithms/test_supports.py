@@ -191,6 +191,7 @@ def of_embedded(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]
         "ce_bias_forces": lambda: [(found["c_y"], G.T @ (truth.M @ g + truth.c))],
         "ce_rnea": lambda: [(found["tau_y"], G.T @ (truth.M @ x["a"] + truth.c))],
         "embedding_jacobian": lambda: [(found["G"], G), (found["g"], g)],
+        "ce_frame_jacobian": lambda: of_reduced_jacobian(x, found, G, g),
         "ce_inverse_dynamics_regressor": lambda: [
             (
                 found["Y"] @ sarrus.inertial_parameters(x.model),
@@ -201,6 +202,12 @@ def of_embedded(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]
         "reduce": lambda: [(G @ found["yd"], x["v"])],
         "expand": lambda: [(found["q"], x["q"]), (found["v"], x["v"])],
     }[name]()
+
+
+def of_reduced_jacobian(x: Inputs, found: dict[str, Any], G: np.ndarray, g: np.ndarray) -> list[Comparison]:
+    oracle, frame = oracle_of_model(x.model), (x.model.body_names[-1], np.eye(4))
+    J, bias = oracle.frame_jacobian(*frame, x["q"]), oracle.frame_motion(*frame, x["q"], x["v"])[2]
+    return [(found["J_y"], J @ G), (found["bias"], J @ g + bias)]
 
 
 def of_position(name: str, x: Inputs, found: dict[str, Any]) -> list[Comparison]:

@@ -43,6 +43,7 @@ CHOICES: dict[str, list[Any]] = {
     "solver": [None, "prox_bbo"],
     "closed": [1e-9],
 }
+EMBEDDED_FRAMES = ["tip_0", "b0_0_rod", "world"]  # of the model with clusters
 BATCH = 3
 TOLERANCE = 1e-10
 STIFF = ("lcaba", "constrained_aba", "hybrid")  # penalties of 1e6 beside inertias cost them as many digits
@@ -52,8 +53,9 @@ def option_sets(algorithm: Algorithm) -> list[dict[str, Any]]:
     """Every choice for every option of an algorithm, one option varying at a time."""
     missing = [name for name in algorithm.options if name not in CHOICES]
     assert not missing, f"add choices for the options {missing} of {algorithm.name} to CHOICES"
-    base = {name: CHOICES[name][0] for name in algorithm.options}
-    return [base] + [base | {name: x} for name in algorithm.options for x in CHOICES[name][1:]]
+    choices = CHOICES | ({"frame": EMBEDDED_FRAMES} if algorithm.needs else {})
+    base = {name: choices[name][0] for name in algorithm.options}
+    return [base] + [base | {name: x} for name in algorithm.options for x in choices[name][1:]]
 
 
 def input_sets(algorithm: Algorithm) -> list[tuple[str, ...]]:

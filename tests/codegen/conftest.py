@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from sarrus.codegen.runtime.native import build_native
-from sarrus.codegen.tape.graph import Graph
-from sarrus.codegen.tape.tape import Port, tape_of
+from sarrus.codegen.emit.drivers import DRIVERS
+from sarrus.codegen.emit.lane import Lane
+from sarrus.codegen.runtime.native import driver_address, lane_of
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _drivers_are_loaded() -> None:
-    """Of one lane and of a batch, with functions that are rare and without."""
-    for function in (np.sin, np.exp):
-        graph = Graph()
-        tape = tape_of(graph, (Port("x", (1,)),), {"y": function(graph.inputs(0, 1))})
-        for dtype in ("float64", "float32"):
-            build_native(tape, dtype).run([np.zeros((2, 1), dtype)], [np.zeros((2, 1), dtype)], 2)
+    """Of one lane and of a batch."""
+    for dtype in ("float64", "float32"):
+        lane = lane_of(dtype, "auto")
+        for name in DRIVERS:
+            driver_address(Lane(lane.bits, 1, lane.fma), name)
+            if name not in ("single", "listed"):
+                driver_address(lane, name)

@@ -110,8 +110,7 @@ def run_chunks(tape: Tape, x: np.ndarray, bits: int, count: int, chunk_size: int
         lanes[: x.shape[1]] = block.T
         for function in functions:
             function(address_of(workspace), address_of(constants) + HEADER_BYTES)
-        first = planned.output_slot[0]
-        rows.append(lanes[first : first + tape.outputs[0].size].T.copy())
+        rows.append(lanes[planned.ports.slots_of(0, tape.outputs[0].size)].T.copy())
     return np.concatenate(rows)
 
 

@@ -368,7 +368,7 @@ class TestNative:
 
     def test_builtins_decline_whatever_is_not_exactly_right(self, aba):
         q, v, tau = state()
-        into, new = aba.native.call_single, aba.native.call_new
+        into, new = aba.native.call_into, aba.native.call_new
         out = np.empty(N)
         assert new(q, v, tau) is not None
         assert into(q, v, tau, out) is True
@@ -381,11 +381,11 @@ class TestNative:
                 arrays = [q, v, tau]
                 arrays[k] = bad
                 assert new(*arrays) is None
-                assert into(*arrays, out) is False
-            assert into(q, v, tau, bad) is False
+                assert into(*arrays, out) is None
+            assert into(q, v, tau, bad) is None
         frozen = out.copy()
         frozen.flags.writeable = False
-        assert into(q, v, tau, frozen) is False
+        assert into(q, v, tau, frozen) is None
         for count in (0, 1, 2, 4, 50):
             assert new(*[q] * count) is None
 

@@ -86,6 +86,25 @@ class TestCalling:
         assert aba(q, v, tau, out=out) is out
         assert np.array_equal(out, aba(q, v, tau))
 
+    def test_out_of_one_state_may_be_an_input(self, aba):
+        q, v, tau = inputs_of(aba)
+        expected = aba(q, v, tau)
+        assert aba(q, v, tau, out=tau) is tau
+        assert np.array_equal(tau, expected)
+        with pytest.raises(StateError, match="missing tau"):
+            aba(q, v, out=tau)
+        with pytest.raises(StateError, match="out: "):
+            aba(q, v, tau, out=q)
+
+    def test_outputs_of_one_state_must_not_share_memory(self):
+        kernel = sarrus.compile(sarrus.zoo.chain(3), "rnea_derivatives")
+        q, v, qdd = np.random.default_rng(0).normal(size=(3, 3))
+        outputs = tuple(np.zeros(port.shape) for port in kernel.tape.outputs)
+        kernel(q, v, qdd, out=outputs)
+        assert all(np.array_equal(x, y) for x, y in zip(outputs, kernel(q, v, qdd), strict=True))
+        with pytest.raises(StateError, match="share memory"):
+            kernel(q, v, qdd, out=(outputs[0], outputs[1], outputs[1], *outputs[3:]))
+
     def test_inputs_by_name_and_broadcast(self, aba):
         q, v, tau = inputs_of(aba, 4)
         assert np.array_equal(aba(q, v=v, tau=tau), aba(q, v, tau))

@@ -140,7 +140,7 @@ def test_single_calls(tape, native):
     expected = run(native, tape, inputs)
     p, r = inputs[0][1].copy(), inputs[1][1].copy()
     x, y = np.empty(7), np.empty((2, 3))
-    assert native.call_single(p, r, x, y) is True
+    assert native.call_into(p, r, x, y) is True
     assert (x == expected[0][1]).all()
     assert (y.ravel() == expected[1][1]).all()
     new = native.call_new(p, r)
@@ -154,7 +154,7 @@ def test_single_calls(tape, native):
         (np.empty(14)[::2], r, x, y), (p.astype("float32"), r, x, y), (p.astype(">f8"), r, x, y), (None, r, x, y),
         (p.view(np.matrix).T, r, x, y), (np.ma.array(p), r, x, y), (),
     ):  # fmt: skip
-        assert native.call_single(*wrong) is False
+        assert native.call_into(*wrong) is None
     assert native.call_new(p, r, x) is None
     assert native.call_new(p[None], r) is None
 

@@ -23,7 +23,7 @@ def obeyed(planned: Plan, inputs: list[np.ndarray], registers: int) -> list[np.n
     tape = planned.tape
     allocated = [allocate(planned, step, registers) for step in planned.steps if isinstance(step, Chunk)]
     workspace = np.full((planned.slots + max(spills for _, spills in allocated), len(inputs[0])), GARBAGE)
-    for first, x in zip(planned.input_slot, inputs, strict=True):
+    for first, x in zip(planned.ports.inputs, inputs, strict=True):
         workspace[first : first + x.shape[1]] = x.T
     for actions, _ in allocated:
         held: dict[int, np.ndarray] = {}
@@ -42,7 +42,7 @@ def obeyed(planned: Plan, inputs: list[np.ndarray], registers: int) -> list[np.n
             else:
                 value = held.get(k)
                 workspace[action.slot] = tape.constants[tape.arg[k, 0]] if value is None else value
-    return [workspace[first : first + port.size] for first, port in zip(planned.output_slot, tape.outputs, strict=True)]
+    return [workspace[planned.ports.slots_of(n, port.size)] for n, port in enumerate(tape.outputs)]
 
 
 def planned_tape(seed: int, chunk_size: int) -> tuple[Tape, Plan]:

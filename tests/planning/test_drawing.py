@@ -38,7 +38,7 @@ def test_bodies_joints_loops_clusters_contacts():
 def test_numbers_are_the_order_of_elimination():
     model = zoo.stewart()
     root = drawn(model)
-    numbers = [int(x.text) for x in root.iter(f"{SVG}text") if x.get("class") == "number"]
+    numbers = [int(x.text) for x in root.iter(f"{SVG}text") if x.get("text-anchor") == "middle"]
     assert sorted(numbers) == sorted([*range(1, model.nb + 1), 1])
 
 
@@ -57,3 +57,20 @@ def test_the_command(tmp_path, monkeypatch):
     as_json = CliRunner().invoke(app, ["plan", "zoo:four_bar", "--json", "--single"])
     assert json.loads(as_json.output)["model_name"] == "four_bar"
     assert not json.loads(as_json.output)["batch"]
+    picture = tmp_path / "four_bar.png"
+    pytest.importorskip("matplotlib")
+    assert CliRunner().invoke(app, ["plan", "zoo:four_bar", "--draw", str(picture)]).exit_code == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    refused = CliRunner().invoke(app, ["plan", "zoo:four_bar", "--draw", str(tmp_path / "four_bar.what")])
+    assert isinstance(refused.exception, UnsupportedError)
+    assert "png" in str(refused.exception)
+
+
+def test_matplotlib_draws_the_same():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    model = zoo.humanoid_leg()
+    plan = sarrus.plan(model, cache=False)
+    axes = plan.plot(model, figure.add_subplot())
+    words = {text.get_text() for text in axes.texts}
+    assert words == {x.text for x in ElementTree.fromstring(plan.draw(model)).iter(f"{SVG}text")}
+    assert plan.plot(model).figure is not figure

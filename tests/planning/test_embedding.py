@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,11 @@ import sarrus
 from sarrus import zoo
 from sarrus.errors import ModelError, StateError, UnknownNameError, UnsupportedError
 from sarrus.mechanics.clusters.embedded import rows_of_cluster
+from sarrus.model.bodies import Placement
 from sarrus.model.independent import independent_velocities
 from sarrus.model.model import Model
+from sarrus.spatial.arrays import as_field
+from sarrus.spatial.inertia import Inertia
 from tests.oracles import loops
 
 
@@ -158,3 +163,28 @@ def test_a_configuration_to_choose_from():
     other = sarrus.expand(sarrus.embed(model), np.array([0.3])).q
     found = sarrus.embed(model, at=other).embedding.samples[0]
     assert np.abs(found - other).max() < 1e-9
+
+
+def test_inertias_may_be_symbols():
+    """The same coordinates and dynamics as with numbers; lengths must be numbers."""
+    ca = pytest.importorskip("casadi")
+    model = zoo.differential("rods")
+    masses = [ca.SX.sym(body.name) for body in model.bodies]
+    bodies = []
+    for body, m in zip(model.bodies, masses, strict=True):
+        inertia, per = body.inertia, m / float(body.inertia.mass)
+        h = as_field([per * x for x in inertia.h], (3,))
+        Sigma = as_field([[per * x for x in row] for row in inertia.Sigma], (3, 3))
+        bodies.append(replace(body, inertia=Inertia(as_field(m, ()).item(), h, Sigma)))
+    embedded, numbers = sarrus.embed(replace(model, bodies=tuple(bodies))), sarrus.embed(model)
+    assert embedded.ny == numbers.ny
+    q, v = sarrus.random_state(model, 3)
+    x = [ca.SX.sym(name, n) for name, n in (("q", model.nq), ("v", model.nv), ("tau", model.nv))]
+    text = ca.Function("qdd", [*x, *masses], [sarrus.ce_aba(embedded, *x).qdd])
+    found = np.array(text(q, v, np.ones(model.nv), *(float(b.inertia.mass) for b in model.bodies))).ravel()
+    expected = sarrus.ce_aba(numbers, q, v, np.ones(model.nv)).qdd
+    assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+    length = ca.SX.sym("length")
+    moved = replace(bodies[0], placement=Placement(np.eye(3), as_field([length, 0.0, 0.0], (3,))))
+    with pytest.raises(UnsupportedError, match="symbols in lengths"):
+        sarrus.embed(replace(model, bodies=(moved, *bodies[1:])))

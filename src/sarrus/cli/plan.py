@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,6 +11,7 @@ from rich.console import Console
 import sarrus
 from sarrus.cli import arguments
 from sarrus.cli.console import print_plain, spinner
+from sarrus.errors import UnsupportedError
 
 
 def plan(
@@ -20,7 +21,8 @@ def plan(
     ] = None,
     single: Annotated[bool, typer.Option("--single", help="For single states instead of batches.")] = False,
     draw: Annotated[
-        Path | None, typer.Option(help="Write a drawing of the mechanism and the plan there, as SVG.")
+        Path | None,
+        typer.Option(help="Write a drawing of the mechanism and the plan there: .svg, or .png, .pdf by matplotlib."),
     ] = None,
     recuts: Annotated[bool, typer.Option("--recuts", help="Say what cutting loops elsewhere would save.")] = False,
     extended: arguments.Extended = None,
@@ -43,11 +45,21 @@ def plan(
         held = [(name.removesuffix(":3"), 3 if name.endswith(":3") else 6) for name in contact or ()]
         model = model.with_constraints(*(sarrus.contact(name, rows) for name, rows in held))
         found = sarrus.plan(model, batch=not single, cache=not no_cache, recuts=recuts)
-    if draw is not None:
+    if draw is not None and draw.suffix in ("", ".svg"):
         draw.write_text(found.draw(model), encoding="utf-8")
+    elif draw is not None:
+        _plotted(found.plot(model), draw)
     if as_json:
         typer.echo(found.to_json())
         return
     print_plain(Console(), found.explain())
     if draw is not None:
         print_plain(Console(), f"  drawn: {draw}")
+
+
+def _plotted(axes: Any, file: Path) -> None:
+    """A figure of matplotlib in a file of any format that it knows."""
+    try:
+        axes.figure.savefig(file, dpi=144)
+    except ValueError as error:  # it lists what it knows
+        raise UnsupportedError(f"--draw {file}: {error}") from None

@@ -1,4 +1,4 @@
-"""A drawing of a mechanism's graph and of its plan, as SVG: nothing but text is needed for it.
+"""A drawing of a mechanism's graph and of its plan.
 
 Bodies are circles under the world, joints are lines; a number says when a body is eliminated. Loop closures, distances
 and couplings are curves between the bodies that they tie together; bodies that are embedded share a blob.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from html import escape
+from dataclasses import replace
 
 from sarrus.algorithms.embedded.hybrid import with_clusters
 from sarrus.errors import UnsupportedError
@@ -21,43 +21,38 @@ from sarrus.model.model import Model
 from sarrus.planning.candidates import LOOPS
 from sarrus.planning.explanation import AbstractPlan, in_words
 from sarrus.planning.orders import coupled_links, proposed_orders
+from sarrus.planning.shapes import Circle, Drawing, Line, Point, Shape, Text
 
 _X, _Y = 92.0, 66.0  # from one leaf to the next, and from a parent to its child
 _MARGIN, _TOP, _LEGEND = 40.0, 74.0, 96.0
 _RADIUS = 12.0
 _LONGEST = 14  # letters of a name
+_BLOB = 38.0  # wide
 _BLOBS = ("#cfe8d5", "#d5e2f4", "#f4e6c8", "#ead7ee", "#d3ecec", "#f2d9d4")
 _CUT, _ROD, _GEAR, _GROUND = "#c0392b", "#b9770e", "#7d3c98", "#5d6d7e"
-_STYLE = (
-    "text{font-family:Helvetica,Arial,sans-serif;fill:#222}.name{font-size:10px}.number{font-size:10px;"
-    "text-anchor:middle;font-weight:bold}.small{font-size:11px}.title{font-size:16px;font-weight:bold}"
-)
-Point = tuple[float, float]
+_INK, _PALE = "#222", "#666"
+_NAME, _SMALL, _TITLE = 10.0, 11.0, 16.0  # sizes of letters
 
 
-def draw(model: Model, plan: AbstractPlan) -> str:
-    """The graph of a model as its plan sees it: an SVG document."""
+def draw(model: Model, plan: AbstractPlan) -> Drawing:
+    """The graph of a model as its plan sees it."""
     if plan.digest != model.digest:
         raise UnsupportedError(f"this plan is for another model ({plan.model_name!r}), or for another version of it")
     at, width, depth = _places(model)
     width = max(width, 640.0)
     bottom = _TOP + depth * _Y + 60.0
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{bottom + _LEGEND:.0f}" '
-        f'viewBox="0 0 {width:.0f} {bottom + _LEGEND:.0f}">',
-        f"<style>{_STYLE}</style>",
-        '<rect width="100%" height="100%" fill="white"/>',
-        f'<text class="title" x="{_MARGIN}" y="26">{escape(model.name)}</text>',
-        f'<text class="small" x="{_MARGIN}" y="44">{escape(_subtitle(model, plan))}</text>',
-        f'<line x1="{_MARGIN / 2}" x2="{width - _MARGIN / 2}" y1="{_TOP}" y2="{_TOP}" stroke="{_GROUND}" '
-        f'stroke-width="5"/><text class="name" x="{width - 70}" y="{_TOP - 7}">the world</text>',
+    shapes: list[Shape] = [
+        Text((_MARGIN, 26.0), model.name, _TITLE, _INK, bold=True),
+        Text((_MARGIN, 44.0), _subtitle(model, plan), _SMALL),
+        Line((_MARGIN / 2, _TOP), (width - _MARGIN / 2, _TOP), _GROUND, 5.0),
+        Text((width - 70.0, _TOP - 7.0), "the world", _NAME),
     ]
-    parts += _blobs(model, plan, at)
-    parts += _joints(model, at)
-    parts += _constraints(model, plan, at)
-    parts += _bodies(model, _numbers(model, plan), at)
-    parts += _legend(model, plan, bottom)
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    shapes += _blobs(model, plan, at)
+    shapes += _joints(model, at)
+    shapes += _constraints(model, at)
+    shapes += _bodies(model, _numbers(model, plan), at)
+    shapes += _legend(model, plan, bottom)
+    return Drawing(width, bottom + _LEGEND, tuple(shapes))
 
 
 def _subtitle(model: Model, plan: AbstractPlan) -> str:
@@ -143,119 +138,103 @@ def _embedded_clusters(model: Model, plan: AbstractPlan) -> tuple[Cluster, ...]:
     return plan.clusters or (() if model.embedding is None else model.embedding.clusters)
 
 
-def _blobs(model: Model, plan: AbstractPlan, at: dict[int, Point]) -> list[str]:
+def _blobs(model: Model, plan: AbstractPlan, at: dict[int, Point]) -> list[Shape]:
     """Around bodies that move as one, along the joints and the constraints that tie them together."""
-    parts = []
+    shapes: list[Shape] = []
     declared = {c.name: c for c in model.constraints}
     for number, cluster in enumerate(_embedded_clusters(model, plan)):
         color = _BLOBS[number % len(_BLOBS)]
-        names = ", ".join(model.bodies[i].name for i in cluster.bodies)
-        parts.append(f'<g stroke="{color}" fill="none" stroke-width="38" stroke-linecap="round">')
-        parts.append(f"<title>embedded: {escape(names)}</title>")
+        tip = f"embedded: {', '.join(model.bodies[i].name for i in cluster.bodies)}"
         for i in cluster.bodies:
             inside = model.parents[i] in cluster.bodies
-            parts.append(_line(at[i], at[model.parents[i]] if inside else (at[i][0] + 0.1, at[i][1])))
+            end = at[model.parents[i]] if inside else (at[i][0] + 0.1, at[i][1])
+            shapes.append(Line(at[i], end, color, _BLOB, round_ends=True, tip=tip))
         for name in cluster.constraints:
-            inside = [i for i in _ends(model, declared[name]) if i in cluster.bodies]
-            parts += [f'<path d="{path}"/>' for path in _curves([at[i] for i in inside])]
-        parts.append("</g>")
-    return parts
+            inside = [at[i] for i in _ends(model, declared[name]) if i in cluster.bodies]
+            pairs = itertools.pairwise(inside)
+            shapes += [Line(a, b, color, _BLOB, through=_sag(a, b), round_ends=True, tip=tip) for a, b in pairs]
+    return shapes
 
 
-def _curves(ends: list[Point]) -> list[str]:
-    """From one point to the next, sagging."""
-    paths = []
-    for a, b in itertools.pairwise(ends):
-        sag = max(a[1], b[1]) + 18.0 + 0.10 * abs(a[0] - b[0])
-        paths.append(f"M {a[0]:.1f} {a[1]:.1f} Q {(a[0] + b[0]) / 2:.1f} {sag:.1f} {b[0]:.1f} {b[1]:.1f}")
-    return paths
+def _sag(a: Point, b: Point) -> Point:
+    """Below the middle: where a curve from a to b heads for."""
+    return (a[0] + b[0]) / 2, max(a[1], b[1]) + 18.0 + 0.10 * abs(a[0] - b[0])
 
 
-def _line(a: Point, b: Point, more: str = "") -> str:
-    return f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}" {more}/>'
-
-
-def _joints(model: Model, at: dict[int, Point]) -> list[str]:
-    parts = []
+def _joints(model: Model, at: dict[int, Point]) -> list[Shape]:
+    shapes: list[Shape] = []
     for i, body in enumerate(model.bodies):
         above = (at[i][0], _TOP) if body.parent == WORLD else at[body.parent]
-        tip = f"<title>{escape(body.joint.name)}: {body.joint.type.name}</title>"
         free = body.joint.type.name == "free"
         if free and len(_tied_to(model, i)) > 1 and i not in model.parents:
-            parts.append(f'<text class="name" x="{at[i][0] + 16:.1f}" y="{at[i][1] + 14:.1f}">free</text>')
+            shapes.append(Text((at[i][0] + 16.0, at[i][1] + 14.0), "free", _NAME))
             continue
-        dash = 'stroke-dasharray="2 5"' if free else ""
-        parts.append(f'<g stroke="#444" stroke-width="1.6" {dash}>{tip}{_line(at[i], above)}</g>')
+        tip = f"{body.joint.name}: {body.joint.type.name}"
+        shapes.append(Line(at[i], above, "#444", 1.6, (2.0, 5.0) if free else (), tip=tip))
         if body.joint.type.nv > 1:
-            x, y = (at[i][0] + above[0]) / 2, (at[i][1] + above[1]) / 2
-            parts.append(f'<text class="name" x="{x + 4:.1f}" y="{y:.1f}" fill="#666">{body.joint.type.name}</text>')
-    return parts
+            middle = (at[i][0] + above[0]) / 2 + 4.0, (at[i][1] + above[1]) / 2
+            shapes.append(Text(middle, body.joint.type.name, _NAME, _PALE))
+    return shapes
 
 
-def _kind(c: Constraint) -> tuple[str, str, str]:
+def _kind(c: Constraint) -> tuple[str, tuple[float, ...], str]:
     """Colour, dashes, and a word."""
     if isinstance(c, Coupling):
-        return _GEAR, "1.5 4", "coupling"
+        return _GEAR, (1.5, 4.0), "coupling"
     if isinstance(c, Distance):
-        return _ROD, "7 3", "distance"
+        return _ROD, (7.0, 3.0), "distance"
     if isinstance(c, LoopClosure):
-        return _CUT, "6 4", c.joint
-    return _GROUND, "", type(c).__name__
+        return _CUT, (6.0, 4.0), c.joint
+    return _GROUND, (), type(c).__name__
 
 
-def _constraints(model: Model, plan: AbstractPlan, at: dict[int, Point]) -> list[str]:
+def _constraints(model: Model, at: dict[int, Point]) -> list[Shape]:
     """Curves for what ties bodies together, ground for contacts."""
-    parts, grounded = [], dict[int, int]()
+    shapes: list[Shape] = []
+    grounded: dict[int, int] = {}
     for c in model.spanning.active_constraints:
         color, dashes, word = _kind(c)
-        tip = f"<title>{escape(c.name)}: {word}, {c.size} rows</title>"
+        tip = f"{c.name}: {word}, {c.size} rows"
         if isinstance(c, CenterOfMass):
             continue
         bodies = _ends(model, c)
         if isinstance(c, LinkConstraint):
             for i in set(bodies_of(model, c)) - {WORLD}:
                 grounded[i] = grounded.get(i, 0) + 1
-                parts.append(f"<g>{tip}{_ground(at[i], grounded[i], c.size)}</g>")
+                shapes += _ground(at[i], grounded[i], c.size, tip)
             continue
         ends = [at[i] if i != WORLD else (at[max(bodies)][0] + 24.0, _TOP) for i in bodies]
-        for path in _curves(ends):
-            dash = f'stroke-dasharray="{dashes}"'
-            parts.append(f'<path d="{path}" fill="none" stroke="{color}" stroke-width="2.2" {dash}>{tip}</path>')
-    return parts
+        shapes += [Line(a, b, color, 2.2, dashes, _sag(a, b), tip=tip) for a, b in itertools.pairwise(ends)]
+    return shapes
 
 
-def _ground(at: Point, number: int, rows: int) -> str:
+def _ground(at: Point, number: int, rows: int, tip: str) -> list[Shape]:
     x, y = at[0] - 14.0, at[1] + 15.0 + 9.0 * (number - 1)
-    hatch = "".join(_line((x + 4 * k, y + 6), (x + 4 * k + 4, y), f'stroke="{_GROUND}"') for k in range(7))
-    bar = _line((x, y), (x + 30, y), f'stroke="{_GROUND}" stroke-width="2.5"')
-    return f'{bar}{hatch}<text class="name" x="{x + 33}" y="{y + 6}" fill="{_GROUND}">{rows}</text>'
+    hatch = [Line((x + 4 * k, y + 6), (x + 4 * k + 4, y), _GROUND, 1.0) for k in range(7)]
+    bar = Line((x, y), (x + 30, y), _GROUND, 2.5, tip=tip)
+    return [bar, *hatch, Text((x + 33.0, y + 6.0), str(rows), _NAME, _GROUND)]
 
 
-def _bodies(model: Model, numbers: dict[int, int], at: dict[int, Point]) -> list[str]:
-    parts = []
+def _bodies(model: Model, numbers: dict[int, int], at: dict[int, Point]) -> list[Shape]:
+    shapes: list[Shape] = []
     for i, body in enumerate(model.bodies):
         x, y = at[i]
         half = _LONGEST // 2
         name = body.name if len(body.name) <= _LONGEST else f"{body.name[: half - 1]}…{body.name[-half:]}"
-        parts.append(
-            f'<g><title>{escape(body.name)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}" fill="white" '
-            f'stroke="#222" stroke-width="1.6"/><text class="number" x="{x:.1f}" y="{y + 3.5:.1f}">{numbers[i]}</text>'
-            f'<text class="name" x="{x + _RADIUS + 2:.1f}" y="{y - 7:.1f}">{escape(name)}</text></g>'
-        )
-    return parts
+        shapes.append(Circle((x, y), _RADIUS, _INK, 1.6, tip=body.name))
+        shapes.append(Text((x, y + 3.5), str(numbers[i]), _NAME, bold=True, centred=True))
+        shapes.append(Text((x + _RADIUS + 2.0, y - 7.0), name, _NAME))
+    return shapes
 
 
-def _legend(model: Model, plan: AbstractPlan, y: float) -> list[str]:
+def _legend(model: Model, plan: AbstractPlan, top: float) -> list[Shape]:
     """What is in the drawing, in words; only what occurs."""
-    line = (
-        '<line x1="{x}" x2="{end}" y1="{y}" y2="{y}" stroke="{color}" stroke-width="2.2" stroke-dasharray="{dashes}"/>'
-    )
-    items = ['<text class="small" x="{text}" y="{base}">a body; its number: when it is eliminated</text>'
-             '<circle cx="{middle}" cy="{y}" r="9" fill="white" stroke="#222"/>'
-             '<text class="number" x="{middle}" y="{base}">1</text>']  # fmt: skip
-    items.append(line.replace("{color}", "#444").replace("{dashes}", "")
-                 + '<text class="small" x="{text}" y="{base}">a joint of the tree (dots: free)</text>')  # fmt: skip
     constraints = model.spanning.active_constraints
+    a, b = (0.0, 0.0), (32.0, 0.0)  # ends of a sample
+    items: list[tuple[str, list[Shape]]] = []
+    number = Text((16.0, 4.0), "1", _NAME, bold=True, centred=True)
+    items.append(("a body; its number: when it is eliminated", [Circle((16.0, 0.0), 9.0, _INK, 1.0), number]))
+    items.append(("a joint of the tree (dots: free)", [Line(a, b, "#444", 2.2)]))
     kinds = {
         LoopClosure: "a joint that closes a loop: it is cut", Distance: "a rod: a distance", Coupling: "a gear or belt",
     }  # fmt: skip
@@ -263,20 +242,21 @@ def _legend(model: Model, plan: AbstractPlan, y: float) -> list[str]:
         first = next((c for c in constraints if isinstance(c, kind)), None)
         if first is not None:
             color, dashes, _ = _kind(first)
-            items.append(line.replace("{color}", color).replace("{dashes}", dashes)
-                         + f'<text class="small" x="{{text}}" y="{{base}}">{words}</text>')  # fmt: skip
+            items.append((words, [Line(a, b, color, 2.2, dashes)]))
     if any(isinstance(c, LinkConstraint) for c in constraints):
-        items.append(f'<line x1="{{x}}" x2="{{end}}" y1="{{y}}" y2="{{y}}" stroke="{_GROUND}" stroke-width="3"/>'
-                     '<text class="small" x="{text}" y="{base}">held by the world: so many rows</text>')  # fmt: skip
+        items.append(("held by the world: so many rows", [Line(a, b, _GROUND, 3.0)]))
     if _embedded_clusters(model, plan):
-        items.append('<rect x="{x}" y="{above}" width="32" height="16" rx="8" fill="#cfe8d5"/>'
-                     '<text class="small" x="{text}" y="{base}">embedded: these bodies move as one</text>')  # fmt: skip
+        blob = Line((8.0, 0.0), (24.0, 0.0), _BLOBS[0], 16.0, round_ends=True)
+        items.append(("embedded: these bodies move as one", [blob]))
     if any(isinstance(c, CenterOfMass) for c in constraints):
-        items.append(
-            '<text class="small" x="{text}" y="{base}">the centre of mass is constrained: rows on all bodies</text>'
-        )
-    parts = []
-    for k, item in enumerate(items):
-        x, level = _MARGIN + 300.0 * (k % 2), y + 22.0 * (k // 2)
-        parts.append(item.format(x=x, end=x + 32, middle=x + 16, text=x + 42, y=level, base=level + 4, above=level - 8))
-    return parts
+        items.append(("the centre of mass is constrained: rows on all bodies", []))
+    shapes: list[Shape] = []
+    for k, (words, sample) in enumerate(items):
+        x, y = _MARGIN + 300.0 * (k % 2), top + 22.0 * (k // 2)
+        shapes += [_moved(shape, x, y) for shape in [*sample, Text((42.0, 4.0), words, _SMALL)]]
+    return shapes
+
+
+def _moved(shape: Shape, x: float, y: float) -> Shape:
+    points = {name: (p[0] + x, p[1] + y) for name in ("a", "b", "center", "at") if (p := getattr(shape, name, None))}
+    return replace(shape, **points)

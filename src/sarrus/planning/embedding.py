@@ -19,7 +19,8 @@ from sarrus.model.embedding import Embedding
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, home_or_neutral, integrate, random_state
 from sarrus.planning.coordinates import ROUNDING, divide, is_constant
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, is_numeric, vector
+from sarrus.spatial.inertia import Inertia
 
 _SAMPLES = 4
 TOLERANCE = 1e-4  # what an exporter's rounding may make of a singular value that should be zero
@@ -45,19 +46,41 @@ def embed(
                  value, a `RankWarning` says how large it is
 
     Contacts and constraints that were not named stay, for lcaba, pv and all other methods; without any, use `ce_aba`.
+    Masses, centres, inertias and armatures may be symbols; lengths and axes are numbers.
     """
     if model.embedding is not None:
         raise ModelError(f"model {model.name!r} is embedded already; begin with `model.spanning`")
-    if not model.is_numeric:
-        raise UnsupportedError(f"model {model.name!r} has symbols: which velocities are independent depends on numbers")
+    structure = _with_numbers(model)
     chosen = _chosen(model, constraints)
     wanted = {k for name in independent for k in range(model.nv)[model.layout.v_of(name)]}
     if not (isinstance(tolerance, (int, float)) and ROUNDING <= tolerance < 1.0):
         raise UnsupportedError(f"tolerance is {tolerance!r}: expected a number from {ROUNDING:g} to 1, such as 1e-4")
-    clusters = find_clusters(model, chosen)
-    samples = configurations_on(model, {c.name for c in chosen}, at, tolerance)
-    divided = tuple(divide(model, cluster, samples, wanted, tolerance) for cluster in clusters)
+    clusters = find_clusters(structure, chosen)
+    samples = configurations_on(structure, {c.name for c in chosen}, at, tolerance)
+    divided = tuple(divide(structure, cluster, samples, wanted, tolerance) for cluster in clusters)
     return replace(model, embedding=Embedding(divided, tuple(samples)))
+
+
+def _with_numbers(model: Model) -> Model:
+    """The same kinematics, bodies with symbols alike: which velocities follow from which goes by kinematics alone."""
+    if model.is_numeric:
+        return model
+    alike = Inertia.from_com(1.0, np.zeros(3), np.eye(3))
+    bodies = []
+    for body in model.bodies:
+        known = all(is_numeric(x) for x in (vector(body.inertia.mass), body.inertia.h, body.inertia.Sigma))
+        joint = (
+            body.joint
+            if is_numeric(body.joint.armature)
+            else replace(body.joint, armature=np.zeros(body.joint.type.nv))
+        )
+        bodies.append(replace(body, inertia=body.inertia if known else alike, joint=joint))
+    found = replace(model, bodies=tuple(bodies))
+    if not found.is_numeric:
+        raise UnsupportedError(
+            f"model {model.name!r} has symbols in lengths or axes: which velocities are independent depends on those"
+        )
+    return found
 
 
 def _chosen(model: Model, names: Sequence[str] | None) -> list[Constraint]:

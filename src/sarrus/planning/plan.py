@@ -60,7 +60,13 @@ class Plan:
         """The mechanism's graph as this plan sees it, an SVG document: tree, loops, clusters, order of elimination."""
         from sarrus.planning.drawing import draw  # only where it is asked for
 
-        return draw(model, self)
+        return draw(model, self).svg()
+
+    def plot(self, model: Model, ax: Any = None) -> Any:
+        """The same drawing by matplotlib, on its axes `ax`; default: new ones. Returns the axes."""
+        from sarrus.planning.drawing import draw
+
+        return draw(model, self).plot(ax)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -76,3 +76,77 @@ def test_momentum_balances_and_motors_do_the_rest():
 def test_what_it_cannot_do_is_said():
     with pytest.raises(UnsupportedError, match="rnea"):
         sarrus.inverse_dynamics(sarrus.zoo.chain(2), [0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+
+
+def coupled_walker() -> sarrus.Model:
+    """The knee of each leg turns with its hip, as linkages and belts make them."""
+    coupled = [sarrus.coupling({f"{x}_shin_joint": 1.0, f"{x}_thigh_joint": 2.0}) for x in ("left", "right", "back")]
+    return walker().with_constraints(*coupled)
+
+
+def coupled_state(model: sarrus.Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Feet on the ground, moving and accelerating as the couplings allow."""
+    rng = np.random.default_rng(1)
+    q, v, a = np.zeros(model.nq), 0.2 * rng.normal(size=model.nv), 0.3 * rng.normal(size=model.nv)
+    q[:7] = [0, 0, 0.42, 0, 0, 0, 1]
+    for thigh, shin in ((6, 7), (8, 9), (10, 11)):
+        v[shin], a[shin] = -2.0 * v[thigh], -2.0 * a[thigh]
+    return q, v, a
+
+
+def rows_and_forces(model: sarrus.Model, q: np.ndarray, contacts) -> tuple[np.ndarray, np.ndarray]:
+    """(3 n, nv) velocities of the points that touch, in the world, and (3 n,) the forces on them."""
+    rows, forces = [], []
+    for slot in np.flatnonzero(contacts.numbers >= 0):
+        foot, ground = contacts.names[contacts.numbers[slot]]
+        assert ground == "ground"
+        link = f"{foot}_shin"
+        J = sarrus.frame_jacobian(model, q, link, "local_world_aligned")
+        x, y, z = contacts.points[slot] - sarrus.forward_kinematics(model, q, frames=[link]).position[0]
+        rows.append(J[:3] - np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ J[3:])
+        forces.append(contacts.forces[slot])
+    return np.concatenate(rows), np.concatenate(forces)
+
+
+def test_loops_and_gears_push_along_and_torques_are_the_smallest():
+    minimize = pytest.importorskip("scipy.optimize").minimize
+    model, driven = coupled_walker(), [6, 8, 10]
+    q, v, a = coupled_state(model)
+    hips = [f"{x}_thigh_joint" for x in ("left", "right", "back")]
+    found = sarrus.inverse_dynamics(model, q, v, a, motors=hips)
+    assert found.status == sarrus.Status.OK
+    K = np.zeros((3, model.nv))
+    K[range(3), [7, 9, 11]], K[range(3), driven] = 1.0, 2.0
+    J, f = rows_and_forces(model, q, found.contacts)
+    needed = sarrus.rnea(model, q, v, a)
+    np.testing.assert_allclose(found.tau + J.T @ f + K.T @ found.forces, needed, atol=1e-8)
+    undriven = [k for k in range(model.nv) if k not in driven]
+    np.testing.assert_allclose(found.tau[undriven], 0.0, atol=1e-4)
+
+    def left(x):
+        return needed - J.T @ x[:9] - K.T @ x[9:]
+
+    best = minimize(
+        lambda x: np.sum(left(x)[driven] ** 2),
+        np.concatenate([f, found.forces]) + 0.1,
+        constraints=[
+            {"type": "eq", "fun": lambda x: left(x)[undriven]},
+            {"type": "ineq", "fun": lambda x: x[2:9:3] - np.hypot(x[0:9:3], x[1:9:3])},
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    assert best.success
+    np.testing.assert_allclose(np.sum(found.tau[driven] ** 2), best.fun, rtol=1e-3)
+
+
+def test_embedded_or_not_is_the_same_and_motions_that_open_loops_are_told():
+    model = coupled_walker()
+    q, v, a = coupled_state(model)
+    rows, embedded = (sarrus.inverse_dynamics(x, q, v, a) for x in (model, sarrus.embed(model)))
+    np.testing.assert_array_equal(rows.tau, embedded.tau)
+    a[7] += 1e-3
+    assert sarrus.inverse_dynamics(model, q, v, a).status == sarrus.Status.CONSTRAINTS_NOT_MET
+    a[7] -= 1e-3
+    q[8] += 1e-3
+    assert sarrus.inverse_dynamics(model, q, v, a).status == sarrus.Status.CONSTRAINTS_NOT_MET

@@ -7,9 +7,12 @@ import struct
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 
+from sarrus.codegen.emit.kinds import Kind
 from sarrus.codegen.emit.lane import Lane
+from sarrus.codegen.passes.ports import RUN_BITS
 
 _MOST_SLOTS = 2**25  # addresses in the code are 32-bit offsets
+_MOST_KINDS = len(Kind)
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,10 @@ class Artifact:
     single_chunks: list[int]  # for one lane
     chunks: list[int]  # for all lanes
     steps: list[int]
+    kinds: list[int]  # of the steps, each once
     slots: int  # of the workspace
+    outputs: list[int]  # the first slot of each
+    listed: list[list[int]]  # per output: where its elements are (`passes/ports.py`); none: they follow the first one
     transfers: list[int]  # where the code is that moves blocks into lanes and out again; -1: there is none
     constants: list[int]  # of the tape, that follow all of its constants once more
     stats: dict[str, float]
@@ -45,7 +51,15 @@ class Artifact:
         if len(transfers) != 2:
             raise ValueError("no machine code")
         constants = [_whole(x, _MOST_SLOTS) for x in read["constants"]]
-        return Artifact(code, read["is_flat"], single, lanes, read["steps"], slots, transfers, constants, read["stats"])
+        kinds = [_whole(x, _MOST_KINDS) for x in read["kinds"]]
+        outputs = [_whole(x, slots + 1) for x in read["outputs"]]
+        listed = [[_whole(x, _MOST_SLOTS << RUN_BITS) for x in words] for words in read["listed"]]
+        if len(outputs) != len(listed) or any(x % (1 << RUN_BITS) >= slots for words in listed for x in words):
+            raise ValueError("no machine code")
+        steps, stats = read["steps"], read["stats"]
+        return Artifact(
+            code, read["is_flat"], single, lanes, steps, kinds, slots, outputs, listed, transfers, constants, stats
+        )
 
 
 def chunk_names(lane: Lane, count: int) -> list[str]:

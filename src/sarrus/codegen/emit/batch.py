@@ -1,29 +1,31 @@
 """The driver of a batch, as IR: rows of states into lanes, all steps, lanes back into rows, for one kind of lane.
 
 The end of a batch is padded with copies of its last state, whose results go nowhere: every state meets the same
-instructions in a batch of any size. While a block is computed, the memory of the next one is fetched. Where it is asked
-to, it looks at the arguments, once they are in lanes: all finite, quaternions of length one.
+instructions in a batch of any size. While a block is computed, the memory of the next one is fetched, unless that is so
+much that it would drive the workspace out of the cache. Where it is asked to, it looks at the arguments, once they are
+in lanes: all finite, quaternions of length one.
 """
 
 from __future__ import annotations
 
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE
-from sarrus.codegen.emit.transfer import move_rows, rows_of_block
-from sarrus.codegen.emit.words import HEADER_BYTES, PORT_WORDS, PORTS_BEGIN, Header
+from sarrus.codegen.emit.transfer import move_rows, rows_of_block, scatter_listed
+from sarrus.codegen.emit.words import PORT_LIST, PORT_WORDS, PORTS_BEGIN, Header, in_header
 from sarrus.codegen.emit.writer import Writer
+from sarrus.codegen.passes.ports import MOST_FETCHED
 
 _PREFETCHES = 8  # cache lines asked for in one turn of a loop
 
 
-def emit_batch(lane: Lane, run: str, name: str) -> str:
+def emit_batch(lane: Lane, name: str) -> str:
     """`name(inputs, outputs, first, count, scratch, constants)`: states first .. first + count - 1 of a batch.
 
     `inputs` and `outputs` are arrays of pointers to row-major arrays, one row per state.
     """
     lanes = lane.count
     w = Writer(f"void @{name}(ptr %inputs, ptr %outputs, i64 %first, i64 %count, ptr %w, ptr %k)")
-    ports = w.value(f"load ptr, ptr {w.offset('%k', 8 * Header.PORTS - HEADER_BYTES)}, align 8")
+    ports, run, check = (in_header(w, x) for x in (Header.PORTS, Header.RUN, Header.CHECK))
     n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
     invalid = w.offset("%w", workspace)
     padding = w.offset(invalid, CACHE_LINE)
@@ -32,10 +34,7 @@ def emit_batch(lane: Lane, run: str, name: str) -> str:
     end = w.value("add i64 %first, %count")
     checks = w.value(f"icmp sge i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0")
     blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
-    gather, scatter = (
-        w.value(f"load ptr, ptr {w.offset('%k', 8 * which - HEADER_BYTES)}, align 8")
-        for which in (Header.GATHER, Header.SCATTER)
-    )
+    gather, scatter = (in_header(w, x) for x in (Header.GATHER, Header.SCATTER))
     with w.loop(blocks) as block:
         state = w.value(f"add i64 {w.value(f'mul i64 {block}, {lanes}')}, %first")
         following = w.value(f"add i64 {state}, {lanes}")
@@ -52,26 +51,39 @@ def emit_batch(lane: Lane, run: str, name: str) -> str:
                     size, slots, base = _port(w, lane, table, arrays, i)
                     if not to_write:
                         move_rows(w, lane, _rows(w, lane, base, size, state, end, None), slots, size, to_rows=False)
-                    _fetch(w, lane, base, size, following, to_write)
+                    bytes_of_block = w.value(f"mul i64 {size}, {lane.bytes}")
+                    with w.when(w.value(f"icmp ule i64 {bytes_of_block}, {MOST_FETCHED}")):
+                        _fetch(w, lane, base, size, following, to_write)
         with w.when(checks):
-            w.do(f"call void @{name}_check(ptr %w, ptr {ports}, ptr {invalid})")
-        w.do(f"call void @{run}(ptr %w, ptr %k)")
+            w.do(f"call void {check}(ptr %w, ptr {ports}, ptr {invalid})")
+        w.do(f"call void {run}(ptr %w, ptr %k)")
         own = w.value(f"and i1 {whole}, {w.value(f'icmp ne ptr {scatter}, null')}")
         with w.when(own):
             w.do(f"call void {scatter}(ptr %outputs, i64 {state}, ptr %w)")
         with w.when(w.value(f"xor i1 {own}, true")), w.loop(n_outputs) as i:
             size, slots, base = _port(w, lane, outputs, "%outputs", i)
-            move_rows(w, lane, _rows(w, lane, base, size, state, end, padding), slots, size, to_rows=True)
-    return "\n".join([emit_check(lane, f"{name}_check"), w.finish()])
+            rows = _rows(w, lane, base, size, state, end, padding)
+            list_begins = w.value(f"load i64, ptr {_port_word(w, outputs, i, PORT_LIST)}, align 8")
+            is_listed = w.value(f"icmp ne i64 {list_begins}, 0")
+            with w.when(is_listed):
+                words = w.offset(ports, w.value(f"mul i64 {list_begins}, 8"))
+                scatter_listed(w, lane, rows, "%w", words, size)
+            with w.when(w.value(f"xor i1 {is_listed}, true")):
+                move_rows(w, lane, rows, slots, size, to_rows=True)
+    return w.finish()
 
 
 def _port(w: Writer, lane: Lane, table: str, arrays: str, i: str) -> tuple[str, str, str]:
     """Size, first slot and array of port i."""
-    port = w.offset(table, w.value(f"mul i64 {i}, {8 * PORT_WORDS}"))
-    size, slot = (w.value(f"load i64, ptr {w.offset(port, 8 * n)}, align 8") for n in range(2))
+    size, slot = (w.value(f"load i64, ptr {_port_word(w, table, i, n)}, align 8") for n in range(2))
     slots = w.offset("%w", w.value(f"mul i64 {slot}, {lane.bytes}"))
     base = w.value(f"load ptr, ptr {w.offset(arrays, w.value(f'mul i64 {i}, 8'))}, align 8")
     return size, slots, base
+
+
+def _port_word(w: Writer, table: str, i: str, number: int) -> str:
+    """Where word `number` of port i is."""
+    return w.offset(w.offset(table, w.value(f"mul i64 {i}, {8 * PORT_WORDS}")), 8 * number)
 
 
 def _rows(w: Writer, lane: Lane, base: str, size: str, state: str, end: str, padding: str | None) -> list[str]:
@@ -97,7 +109,7 @@ def emit_check(lane: Lane, name: str) -> str:
     A number less itself has no bit set, unless it is not finite. (Bits are put together in one cycle, sums take four.)
     """
     T, I, align = lane.type, lane.integer, lane.alignment
-    w = Writer(f"internal void @{name}(ptr %w, ptr %ports, ptr %invalid)")
+    w = Writer(f"void @{name}(ptr %w, ptr %ports, ptr %invalid)")
     n_inputs, n_outputs, _, total, tolerance, n_unit = (
         w.value(f"load i64, ptr {w.offset('%ports', 8 * n)}, align 8") for n in range(6)
     )

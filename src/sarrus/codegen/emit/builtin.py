@@ -1,4 +1,4 @@
-"""Python builtins whose machine code is ours, and what that code may know about Python's and NumPy's objects."""
+"""A Python builtin whose machine code is ours, and what that code may know about Python's and NumPy's objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TYPE_NUMBER = {64: 12, 32: 11}
 # The context: addresses that the code needs, in this order.
 CONTEXT = (
     "array_type", "descriptor", "true", "false", "none", "incref", "new_array", "new_tuple", "set_item", "integer",
-    "workspace", "constants", "ports",
+    "copy", "workspace", "constants", "ports", "writes", "checks",
 )  # fmt: skip
 
 
@@ -61,9 +61,9 @@ def layout_is_known() -> bool:
 
 
 def make_builtin(
-    name: str, address: int, dtype: np.dtype, workspace: int, constants: int, ports: int, keeps: Any
+    name: str, address: int, dtype: np.dtype, places: tuple[int, int, int], writes: bool, checks: bool, keeps: Any
 ) -> Any:
-    """A Python builtin that runs the code at `address`."""
+    """A Python builtin that runs the code at `address` (`single.py`)."""
     api = ctypes.pythonapi
     numpy_api = _numpy_api()
 
@@ -75,8 +75,9 @@ def make_builtin(
         "true": id(True), "false": id(False), "none": id(None),
         "incref": pointer(api.Py_IncRef), "new_array": numpy_api[93],
         "new_tuple": pointer(api.PyTuple_New), "set_item": pointer(api.PyTuple_SetItem),
-        "integer": pointer(api.PyLong_FromDouble),
-        "workspace": workspace, "constants": constants, "ports": ports,
+        "integer": pointer(api.PyLong_FromDouble), "copy": pointer(ctypes.memmove),
+        **dict(zip(("workspace", "constants", "ports"), places, strict=True)),
+        "writes": int(writes), "checks": int(checks),
     }  # fmt: skip
     context = np.array([addresses[key] for key in CONTEXT], dtype=np.uint64).view(_Context)
     definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)

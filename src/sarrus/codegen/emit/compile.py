@@ -15,6 +15,7 @@ from sarrus.codegen.passes.allocate import Action, Compute, Load, Store, allocat
 from sarrus.codegen.passes.chain import chain
 from sarrus.codegen.passes.fuse import fuse
 from sarrus.codegen.passes.plan import plan
+from sarrus.codegen.passes.ports import Ports
 from sarrus.codegen.passes.schedule import schedule
 from sarrus.codegen.passes.steps import Chunk, Repeat
 from sarrus.codegen.tape.tape import Tape
@@ -57,9 +58,11 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
     }
     transfers = [-1, -1]
     if made_by == X86 and (lane.bits, lane.count) == (8 * SCALAR, LANES):
-        code, transfers = _with_transfers(code, tape)
-    places = chunks[0], chunks[-1]
-    return Artifact(code, is_flat, *places, words.steps, words.slots, transfers, planned.constants, stats)
+        code, transfers = _with_transfers(code, tape, planned.ports)
+    places, lie = (chunks[0], chunks[-1]), planned.ports
+    listed = [[] if slots is None else slots.tolist() for slots in lie.listed]
+    steps = words.steps, words.kinds, words.slots
+    return Artifact(code, is_flat, *places, *steps, lie.outputs, listed, transfers, planned.constants, stats)
 
 
 def _can_encode(lane: Lane) -> bool:
@@ -79,10 +82,11 @@ def _encode(
     return image, True, [places[len(actions) * n : len(actions) * (n + 1)] for n in range(len(lanes))]
 
 
-def _with_transfers(code: bytes, tape: Tape) -> tuple[bytes, list[int]]:
+def _with_transfers(code: bytes, tape: Tape, lie: Ports) -> tuple[bytes, list[int]]:
     """The image with what moves whole blocks of states, and where that is."""
-    sizes = [port.size for port in tape.inputs], [port.size for port in tape.outputs]
-    transfers = [gather_code(*sizes), scatter_code(*sizes)]
+    inputs, outputs = [port.size for port in tape.inputs], [port.size for port in tape.outputs]
+    slots = [lie.slots_of(number, size).tolist() for number, size in enumerate(outputs)]
+    transfers = [gather_code(inputs, outputs), scatter_code(slots)]
     image, places = side_by_side([code, *(x or b"" for x in transfers)])
     return image, [-1 if x is None else place for x, place in zip(transfers, places[1:], strict=True)]
 
@@ -93,7 +97,7 @@ def _compile(
     """By LLVM."""
     from sarrus.codegen.emit import jit
     from sarrus.codegen.emit.chunk import emit_chunk
-    from sarrus.codegen.emit.drivers import declarations
+    from sarrus.codegen.emit.declarations import with_declarations
 
     names = [chunk_names(lane, len(actions)) for lane in lanes]
     parts = [
@@ -101,7 +105,7 @@ def _compile(
         for lane, of_lane in zip(lanes, names, strict=True)
         for chunk, name, repeat in zip(actions, of_lane, repeats, strict=True)
     ]
-    obj = jit.compile_object("\n".join([declarations(lanes[0].bits), *parts]))
+    obj = jit.compile_object(with_declarations("\n".join(parts)))
     flat_names = [name for of_lane in names for name in of_lane]
     try:
         image, places = link_flat(obj, flat_names)

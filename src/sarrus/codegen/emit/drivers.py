@@ -1,29 +1,42 @@
-"""All drivers of kernels of one kind of lane as one module of IR."""
+"""All drivers of kernels, each a module of IR of its own: they find each other in the header of a kernel.
+
+So a kernel that needs few of them waits for few: a tree's dynamics has no loops, and a kernel that is only called with
+single states moves no batches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
-from sarrus.codegen.emit.batch import emit_batch
+from sarrus.codegen.emit.batch import emit_batch, emit_check
+from sarrus.codegen.emit.declarations import with_declarations
+from sarrus.codegen.emit.kinds import TABLES, Kind
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.run import emit_run
-from sarrus.codegen.emit.single import emit_single
+from sarrus.codegen.emit.moves import emit_moves
+from sarrus.codegen.emit.picks import emit_picks
+from sarrus.codegen.emit.run import emit_again, emit_begin, emit_enter, emit_run
+from sarrus.codegen.emit.single import emit_listed, emit_single
+from sarrus.codegen.emit.table import emit_table
 
-_INTRINSICS = {"sqrt": 1, "fabs": 1, "minimum": 2, "maximum": 2, "copysign": 2, "fma": 3}
+DRIVERS: dict[str, Callable[[Lane, str], str]] = {
+    "run": lambda _, name: emit_run(name),
+    "check": emit_check,
+    "batch": emit_batch,
+    "single": emit_single,
+    "listed": emit_listed,
+    Kind.BEGIN.name: emit_begin,
+    Kind.AGAIN.name: emit_again,
+    Kind.ENTER.name: emit_enter,
+    Kind.PICK.name: emit_picks,
+    Kind.FETCH.name: lambda lane, name: emit_moves(lane, name, inwards=True),
+    Kind.KEEP.name: lambda lane, name: emit_moves(lane, name, inwards=False),
+    **{
+        kind.name: lambda lane, name, function=function: emit_table(function, lane, name)
+        for function, kind in TABLES.items()
+    },
+}
 
 
-def drivers(lane: Lane, functions: Sequence[str]) -> str:
-    """The module, whose functions are `entries.ENTRIES` and, for one lane, `entries.SINGLE`."""
-    parts = [declarations(lane.bits), emit_run(lane, "run", functions), emit_batch(lane, "run", "batch")]
-    if lane.count == 1:
-        parts.append(emit_single(lane, "run", "batch_check"))
-    return "\n".join(parts)
-
-
-def declarations(bits: int) -> str:
-    """The intrinsics that may be used, for every number of lanes."""
-    lines = ["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
-    for lane in (Lane(bits, 2**k) for k in range(7)):
-        for name, arity in _INTRINSICS.items():
-            lines.append(f"declare {lane.type} @llvm.{name}.{lane.suffix}({', '.join([lane.type] * arity)})")
-    return "\n".join(lines)
+def driver(lane: Lane, name: str) -> str:
+    """A module with one driver: run, check, batch, single and listed (of one lane), or that of a kind of step."""
+    return with_declarations(DRIVERS[name](lane, name))

@@ -14,8 +14,9 @@ import llvmlite.binding as llvm
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # The tape is already optimised and scheduled: LLVM's own passes find nothing in it, and its higher levels of code
-# generation make the same code in twice the time.
-CODEGEN_LEVEL = 1
+# generation make the same code in twice the time. At level 0 it takes an eighth of the time, for code without loops to
+# speak of.
+CODEGEN_LEVEL, QUICK = 1, 0
 
 # LLVM has locks of its own. A process that forks while another thread is in LLVM has a child in which they stay locked:
 # so whoever forks waits until nobody is.
@@ -36,14 +37,14 @@ def _alone(function: Function) -> Function:
 
 
 @functools.cache
-def _target_machine() -> llvm.TargetMachine:
+def _target_machine(level: int = CODEGEN_LEVEL) -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=CODEGEN_LEVEL,
+        opt=level,
         reloc="pic",
         codemodel="small",
     )
@@ -56,13 +57,13 @@ def host_features() -> dict[str, bool]:
 
 
 @_alone
-def compile_object(ir: str, optimize: bool = False) -> bytes:
+def compile_object(ir: str, optimize: bool = False, level: int = CODEGEN_LEVEL) -> bytes:
     """Object code of a module for this machine. optimize: what is written as plainly as loops and variables in memory.
 
-    Of LLVM's passes, four: all of them would take four times as long, and the loops that they unroll are short ones,
-    so that kernels were slower (Go1's `aba` by 6 %).
+    Of LLVM's passes, four at most: all of them would take four times as long, and the loops that they unroll are short
+    ones, so that kernels were slower (Go1's `aba` by 6 %).
     """
-    machine = _target_machine()
+    machine = _target_machine(level)
     context = llvm.create_context()
     module = llvm.parse_assembly(ir, context)
     if optimize:
@@ -70,8 +71,9 @@ def compile_object(ir: str, optimize: bool = False) -> bytes:
         passes = llvm.create_new_module_pass_manager()
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_new_gvn_pass()
+        if level > QUICK:
+            passes.add_instruction_combine_pass()
+            passes.add_new_gvn_pass()
         passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return machine.emit_object(module)
 

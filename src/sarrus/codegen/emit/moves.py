@@ -12,7 +12,7 @@ from sarrus.codegen.emit.writer import Writer
 
 def emit_moves(lane: Lane, name: str, inwards: bool) -> str:
     """A function `name(workspace, constants, step) -> words to the next step`: all moves of one step."""
-    w = Writer(f"internal i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
     following, counter, plain, others = (_word(w, "%step", n) for n in range(1, MOVES_BEGIN))
     application = w.value(f"load i64, ptr {_slot(w, lane, counter)}, align {min(8, lane.alignment)}")
     values = w.offset("%step", 8 * MOVES_BEGIN)

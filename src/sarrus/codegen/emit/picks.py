@@ -12,7 +12,7 @@ from sarrus.codegen.emit.writer import Writer
 
 def emit_picks(lane: Lane, name: str) -> str:
     """A function `name(workspace, constants, step) -> words to the next step` that does all picks of a step."""
-    w = Writer(f"internal i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
     place = w.value("alloca ptr, align 8")  # of the next group
     w.do(f"store ptr {w.offset('%step', 8 * PICKS_BEGIN)}, ptr {place}, align 8")
     with w.loop(_word(w, "%step", 2)) as _:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from enum import IntEnum
 
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.transfer import move_rows, rows_of_block
+from sarrus.codegen.emit.transfer import move_rows, rows_of_block, scatter_listed, slot_of
 from sarrus.codegen.emit.writer import Writer
 
 Kind = IntEnum("Kind", "GATHER SCATTER COPY RUN", start=0)  # of an instruction
-Word = IntEnum("Word", "KIND EVERY PHASE ADDRESS PER_STATE PER_STEP SLOT COUNT OTHER", start=0)  # of an instruction
+Word = IntEnum(
+    "Word", "KIND EVERY PHASE ADDRESS PER_STATE PER_STEP SLOT COUNT OTHER LIST", start=0
+)  # of an instruction
 
 
 def emit_program(lane: Lane, name: str) -> str:
@@ -57,12 +59,14 @@ def _emit_section(lane: Lane, name: str) -> str:
         with w.when(w.value(f"icmp eq i64 {remainder}, {word(Word.PHASE)}")):
             kind = word(Word.KIND)
             slots, count = w.offset("%w", word(Word.SLOT)), word(Word.COUNT)
+            words = w.value(f"inttoptr i64 {word(Word.LIST)} to ptr")
+            is_listed = w.value(f"icmp ne ptr {words}, null")
             with w.when(w.value(f"icmp eq i64 {kind}, {Kind.RUN:d}")):
                 function = w.value(f"inttoptr i64 {word(Word.ADDRESS)} to ptr")
                 constants = w.value(f"inttoptr i64 {word(Word.OTHER)} to ptr")
                 w.do(f"call void {function}(ptr {slots}, ptr {constants})")
             with w.when(w.value(f"icmp eq i64 {kind}, {Kind.COPY:d}")):
-                _copy(w, lane, slots, w.offset("%w", word(Word.OTHER)), count)
+                _copy(w, lane, slots, w.offset("%w", word(Word.OTHER)), count, words, is_listed)
             with w.when(w.value(f"icmp ult i64 {kind}, {Kind.COPY:d}")):
                 row = w.value(f"mul i64 {w.value(f'udiv i64 %t, {every}')}, {word(Word.PER_STEP)}")
                 base = w.offset(w.value(f"inttoptr i64 {word(Word.ADDRESS)} to ptr"), row)
@@ -72,13 +76,22 @@ def _emit_section(lane: Lane, name: str) -> str:
                 with w.when(w.value(f"icmp eq i64 {kind}, {Kind.GATHER:d}")):
                     move_rows(w, lane, rows, slots, count, to_rows=False)
                 with w.when(w.value(f"icmp eq i64 {kind}, {Kind.SCATTER:d}")):
-                    move_rows(w, lane, wanted, slots, count, to_rows=True)
+                    with w.when(is_listed):
+                        scatter_listed(w, lane, wanted, slots, words, count)
+                    with w.when(w.value(f"xor i1 {is_listed}, true")):
+                        move_rows(w, lane, wanted, slots, count, to_rows=True)
     return w.finish()
 
 
-def _copy(w: Writer, lane: Lane, source: str, target: str, count: str) -> None:
+def _copy(w: Writer, lane: Lane, source: str, target: str, count: str, words: str, is_listed: str) -> None:
+    """Slots to slots, from where a list says if there is one."""
     T, align = lane.type, lane.alignment
-    with w.loop(count) as i:
-        at = w.value(f"mul i64 {i}, {lane.bytes}")
-        x = w.value(f"load {T}, ptr {w.offset(source, at)}, align {align}")
-        w.do(f"store {T} {x}, ptr {w.offset(target, at)}, align {align}")
+    for listed, condition in ((True, is_listed), (False, w.value(f"xor i1 {is_listed}, true"))):
+        with w.when(condition), w.loop(count) as i:
+            place = slot_of(w, lane, source, words, i) if listed else _at(w, lane, source, i)
+            x = w.value(f"load {T}, ptr {place}, align {align}")
+            w.do(f"store {T} {x}, ptr {_at(w, lane, target, i)}, align {align}")
+
+
+def _at(w: Writer, lane: Lane, first: str, number: str) -> str:
+    return w.offset(first, w.value(f"mul i64 {number}, {lane.bytes}"))

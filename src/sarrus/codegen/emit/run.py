@@ -1,41 +1,23 @@
 """The driver of a kernel's steps, as IR: it reads the words of `words.py`, for one kind of lane.
 
-Each kind of step has a function `(workspace, constants, step) -> words to the next step`; chunks and repetitions, which
-are the kernel's own code, are called directly.
+Each kind of step has a function `(workspace, constants, step) -> words to the next step`, whose address is in the list
+of handlers; chunks and repetitions, which are the kernel's own code, are called directly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from sarrus.codegen.emit.kinds import Kind
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.moves import emit_moves
-from sarrus.codegen.emit.picks import emit_picks
-from sarrus.codegen.emit.table import emit_table
-from sarrus.codegen.emit.words import HEADER_BYTES, NONE, REPEAT_BEGIN, TABLES, Header, Kind
+from sarrus.codegen.emit.words import NONE, REPEAT_BEGIN, Header, in_header
 from sarrus.codegen.emit.writer import Writer
 
 
-def emit_run(lane: Lane, name: str, functions: Sequence[str]) -> str:
+def emit_run(name: str) -> str:
     """`name(workspace, constants)`: every step, one after the other; those of a loop until all lanes are done, those of
-    a guard if any lane needs them. `functions` are those of `TABLES` that steps may have.
+    a guard if any lane needs them. It is the same for all lanes.
     """
-    handlers = {Kind.BEGIN: f"{name}_begin", Kind.AGAIN: f"{name}_again", Kind.ENTER: f"{name}_enter"}
-    handlers |= {Kind.PICK: f"{name}_pick", Kind.FETCH: f"{name}_fetch", Kind.KEEP: f"{name}_keep"}
-    handlers |= {TABLES[function]: f"{name}_{function}" for function in functions}
-    parts = [
-        _emit_begin(lane, handlers[Kind.BEGIN]),
-        _emit_again(lane, handlers[Kind.AGAIN]),
-        _emit_enter(lane, handlers[Kind.ENTER]),
-        emit_picks(lane, handlers[Kind.PICK]),
-        emit_moves(lane, handlers[Kind.FETCH], inwards=True),
-        emit_moves(lane, handlers[Kind.KEEP], inwards=False),
-        *(emit_table(function, lane, handlers[TABLES[function]]) for function in functions),
-    ]
     w = Writer(f"void @{name}(ptr %w, ptr %k)")
-    header = w.offset("%k", -HEADER_BYTES)
-    steps = w.value(f"load ptr, ptr {w.offset(header, 8 * Header.STEPS)}, align 8")
-    chunks = w.value(f"load ptr, ptr {w.offset(header, 8 * Header.CHUNKS)}, align 8")
+    steps, chunks, handlers = (in_header(w, x) for x in (Header.STEPS, Header.CHUNKS, Header.HANDLERS))
     place = w.value("alloca ptr, align 8")
     w.do(f"store ptr {steps}, ptr {place}, align 8")
     w.do("br label %next")
@@ -43,35 +25,34 @@ def emit_run(lane: Lane, name: str, functions: Sequence[str]) -> str:
     step = w.value(f"load ptr, ptr {place}, align 8")
     kind = w.value(f"load i64, ptr {step}, align 8")
     is_chunk = w.value(f"icmp eq i64 {kind}, {Kind.CHUNK:d}")
-    w.do(f"br i1 {is_chunk}, label %chunk, label %other")
-    w.label("other")
-    cases = " ".join(f"i64 {kind:d}, label %{kind.name.lower()}" for kind in (Kind.REPEAT, *handlers))
-    w.do(f"switch i64 {kind}, label %end [{cases}]")
-    w.label("chunk")
-    number = w.value(f"load i64, ptr {w.offset(step, 8)}, align 8")
-    code = w.value(f"load ptr, ptr {w.offset(chunks, w.value(f'mul i64 {number}, 8'))}, align 8")
-    w.do(f"call void {code}(ptr %w, ptr %k)")
-    w.do(f"store ptr {w.offset(step, 16)}, ptr {place}, align 8")
-    w.do("br label %next")
-    w.label("repeat")
-    number = w.value(f"load i64, ptr {w.offset(step, 16)}, align 8")
-    code = w.value(f"load ptr, ptr {w.offset(chunks, w.value(f'mul i64 {number}, 8'))}, align 8")
-    w.do(f"call void {code}(ptr %w, ptr %k, ptr {w.offset(step, 8 * REPEAT_BEGIN)})")
-    words = w.value(f"load i64, ptr {w.offset(step, 8)}, align 8")
-    w.do(f"store ptr {w.offset(step, w.value(f'mul i64 {words}, 8'))}, ptr {place}, align 8")
-    w.do("br label %next")
-    for kind, handler in handlers.items():
-        w.label(kind.name.lower())
-        words = w.value(f"call i64 @{handler}(ptr %w, ptr %k, ptr {step})")
+    w.do(f"br i1 {is_chunk}, label %chunk, label %no_chunk")
+    w.label("no_chunk")
+    w.do(f"switch i64 {kind}, label %other [i64 {Kind.END:d}, label %end i64 {Kind.REPEAT:d}, label %repeat]")
+
+    def function(table: str, number: str) -> str:
+        return w.value(f"load ptr, ptr {w.offset(table, w.value(f'mul i64 {number}, 8'))}, align 8")
+
+    def on(words: str) -> None:
         w.do(f"store ptr {w.offset(step, w.value(f'mul i64 {words}, 8'))}, ptr {place}, align 8")
         w.do("br label %next")
+
+    w.label("chunk")
+    number = w.value(f"load i64, ptr {w.offset(step, 8)}, align 8")
+    w.do(f"call void {function(chunks, number)}(ptr %w, ptr %k)")
+    on("2")
+    w.label("repeat")
+    number = w.value(f"load i64, ptr {w.offset(step, 16)}, align 8")
+    w.do(f"call void {function(chunks, number)}(ptr %w, ptr %k, ptr {w.offset(step, 8 * REPEAT_BEGIN)})")
+    on(w.value(f"load i64, ptr {w.offset(step, 8)}, align 8"))
+    w.label("other")
+    on(w.value(f"call i64 {function(handlers, kind)}(ptr %w, ptr %k, ptr {step})"))
     w.label("end")
-    return "\n".join([*parts, w.finish()])
+    return w.finish()
 
 
-def _emit_begin(lane: Lane, name: str) -> str:
+def emit_begin(lane: Lane, name: str) -> str:
     """Carried values become their initial ones; on to the loop if any lane enters it, else past it."""
-    w = Writer(f"internal i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
     count = _word(w, 5)
     _copies(w, lane, w.offset("%step", 48), count)
     counter = w.offset("%w", w.value(f"mul i64 {_word(w, 4)}, {lane.bytes}"))
@@ -94,20 +75,20 @@ def _emit_begin(lane: Lane, name: str) -> str:
     return w.finish(f"ret i64 {w.value(f'load i64, ptr {result}, align 8')}")
 
 
-def _emit_enter(lane: Lane, name: str) -> str:
+def emit_enter(lane: Lane, name: str) -> str:
     """On to the guarded steps if any lane needs them, else past them."""
-    w = Writer(f"internal i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
     _, anybody = _positive(w, lane, _word(w, 2))
     return w.finish(f"ret i64 {w.value(f'select i1 {anybody}, i64 3, i64 {_word(w, 1)}')}")
 
 
-def _emit_again(lane: Lane, name: str) -> str:
+def emit_again(lane: Lane, name: str) -> str:
     """Carried values become their updated ones in the lanes that go on; back, if any does and the limit allows it.
 
     A lane that has stopped is not touched again, so that its result does not depend on its neighbours; with one lane
     there is nobody to wait for, and no mask.
     """
-    w = Writer(f"internal i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
     back, limit, condition, mask = (_word(w, n) for n in (1, 3, 4, 5))
     saved, changes = _word(w, 6), _word(w, 7)
     counter = w.offset("%w", w.value(f"mul i64 {_word(w, 2)}, {lane.bytes}"))

@@ -1,8 +1,8 @@
-"""The cheapest way from Python into a kernel, as IR: builtin functions whose machine code is ours.
+"""The cheapest way from Python into a kernel, as IR: a builtin function whose machine code is ours.
 
-Called with NumPy arrays they check type, dtype, shape, alignment and contiguity in a few nanoseconds by NumPy's
-documented object layout, run the one-lane kernel, and return. Whatever does not fit exactly makes them decline (they
-touch nothing), and Python's careful path decides. They keep the GIL, so that one workspace is enough.
+Called with NumPy arrays it checks type, dtype, shape, alignment and contiguity in a few nanoseconds by NumPy's
+documented object layout, runs the one-lane kernel, and returns. Whatever does not fit exactly makes it decline (it
+touches nothing), and Python's careful path decides. It keeps the GIL, so that one workspace is enough.
 """
 
 from __future__ import annotations
@@ -19,88 +19,73 @@ from sarrus.codegen.emit.builtin import (
     TYPE,
     TYPE_NUMBER,
 )
-from sarrus.codegen.emit.entries import SINGLE
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.words import PORT_WORDS, PORTS_BEGIN
+from sarrus.codegen.emit.transfer import scatter_listed
+from sarrus.codegen.emit.words import PORT_LIST, PORT_WORDS, PORTS_BEGIN, Header, in_header
 from sarrus.codegen.emit.writer import Writer
 
 
-def emit_single(lane: Lane, run: str, check: str) -> str:
-    """Three METH_FASTCALL functions for kernels on one lane.
+def emit_single(lane: Lane, name: str) -> str:
+    """A METH_FASTCALL function for kernels on one lane.
 
-    `single_into(*inputs, *outputs) -> bool` says whether it ran. `single_new(*inputs)` returns a new array, a Python
-    integer for a whole number (a tuple of them where there are several outputs), or None if it did not run.
-    `single_checked` is the same, but declines arguments that `check` finds not valid.
+    `name(*inputs)` returns a new array, a Python integer for a whole number (a tuple of them where there are several
+    outputs). If the context says that it `writes`, it is `name(*inputs, *outputs)`, and True. None: it did not run,
+    because arrays are not exactly right or, if the context says that it `checks`, numbers are not valid.
     """
-    return "\n".join(
-        [_emit_into(lane, run), _emit_new(lane, run, "single_new"), _emit_new(lane, run, SINGLE[2], check)]
-    )
-
-
-def _emit_into(lane: Lane, run: str) -> str:
-    w = Writer("ptr @single_into(ptr %self, ptr %args, i64 %nargs)")
-    c = _Call(w, lane)
-    _unless(w, w.value(f"icmp eq i64 %nargs, {w.value(f'add i64 {c.n_inputs}, {c.n_outputs}')}"), "decline")
-    c.check_arrays("%args", c.inputs, c.n_inputs, INPUT_FLAGS)
-    outputs = w.offset("%args", w.value(f"mul i64 {c.n_inputs}, 8"))
-    c.check_arrays(outputs, c.outputs, c.n_outputs, OUTPUT_FLAGS)
-    c.load_inputs()
-    w.do(f"call void @{run}(ptr {c['workspace']}, ptr {c['constants']})")
-    with w.loop(c.n_outputs) as i:
-        size, slots = c.port(c.outputs, i)[:2]
-        array = w.value(f"load ptr, ptr {w.offset(outputs, w.value(f'mul i64 {i}, 8'))}, align 8")
-        _copy(w, lane, slots, _field(w, array, DATA), size)
-    return c.finish("true", "false")
-
-
-def _emit_new(lane: Lane, run: str, name: str, check: str | None = None) -> str:
     w = Writer(f"ptr @{name}(ptr %self, ptr %args, i64 %nargs)")
+    invalid, result, item = (w.value(f"alloca {kind}, align 8") for kind in ("i64", "ptr", "ptr"))
     c = _Call(w, lane)
-    _unless(w, w.value(f"icmp eq i64 %nargs, {c.n_inputs}"), "decline")
-    c.check_arrays("%args", c.inputs, c.n_inputs, INPUT_FLAGS)
-    c.load_inputs()
-    if check is not None:
-        invalid = w.value("alloca i64, align 8")
+    makes = w.value(f"icmp eq ptr {c['writes']}, null")
+    given = w.value(f"select i1 {makes}, i64 0, i64 {c.n_outputs}")
+    _unless(w, w.value(f"icmp eq i64 %nargs, {w.value(f'add i64 {c.n_inputs}, {given}')}"), "decline")
+    c.check_arrays()
+    with w.loop(c.n_inputs) as i:
+        size, slots, _ = c.port(c.inputs, i)
+        c.copy(_field(w, c.argument(i), DATA), slots, size)
+    with w.when(w.value(f"icmp ne ptr {c['checks']}, null")):
         w.do(f"store i64 0, ptr {invalid}, align 8")
-        w.do(f"call void @{check}(ptr {c['workspace']}, ptr {c['ports']}, ptr {invalid})")
+        w.do(f"call void {in_header(w, Header.CHECK)}(ptr {c['workspace']}, ptr {c['ports']}, ptr {invalid})")
         _unless(w, w.value(f"icmp eq i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0"), "decline")
-    w.do(f"call void @{run}(ptr {c['workspace']}, ptr {c['constants']})")
-    result = w.value("alloca ptr, align 8")  # the only output, or the tuple of all
-    made = w.value("alloca ptr, align 8")
-    several = w.value(f"icmp ne i64 {c.n_outputs}, 1")
+    w.do(f"call void {in_header(w, Header.RUN)}(ptr {c['workspace']}, ptr %k)")
+    # The result is True, the only output, or the tuple of all.
+    w.do(f"store ptr {c['true']}, ptr {result}, align 8")
+    several = w.value(f"and i1 {makes}, {w.value(f'icmp ne i64 {c.n_outputs}, 1')}")
     with w.when(several):
         packed = w.value(f"call ptr {c['new_tuple']}(i64 {c.n_outputs})")
         _unless(w, w.value(f"icmp ne ptr {packed}, null"), "failed")
         w.do(f"store ptr {packed}, ptr {result}, align 8")
     with w.loop(c.n_outputs) as i:
         size, slots, port = c.port(c.outputs, i)
-        whole = w.value(f"icmp ne i64 {_word(w, port, 6)}, 0")
-        with w.when(whole):
-            number = w.value(f"load {lane.scalar}, ptr {slots}, align {lane.scalar_bytes}")
-            if lane.bits == 32:
-                number = w.value(f"fpext float {number} to double")
-            integer = w.value(f"call ptr {c['integer']}(double {number})")
-            w.do(f"store ptr {integer}, ptr {made}, align 8")
+        whole = w.value(f"and i1 {makes}, {w.value(f'icmp ne i64 {_word(w, port, 6)}, 0')}")
+        with w.when(w.value(f"xor i1 {makes}, true")):
+            given = c.argument(w.value(f"add i64 {i}, {c.n_inputs}"))
+            w.do(f"store ptr {given}, ptr {item}, align 8")
+        with w.when(makes):
+            c.make_item(port, slots, whole, item)
+        made = w.value(f"load ptr, ptr {item}, align 8")
+        _unless(w, w.value(f"icmp ne ptr {made}, null"), "failed")
         with w.when(w.value(f"xor i1 {whole}, true")):
-            dimensions = w.value(f"trunc i64 {_word(w, port, 2)} to i32")
-            array = w.value(
-                f"call ptr {c['new_array']}(ptr {c['array_type']}, i32 {dimensions}, ptr {w.offset(port, 24)}, "
-                f"i32 {TYPE_NUMBER[lane.bits]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
-            )
-            _unless(w, w.value(f"icmp ne ptr {array}, null"), "failed")
-            _copy(w, lane, slots, _field(w, array, DATA), size)
-            w.do(f"store ptr {array}, ptr {made}, align 8")
-        item = w.value(f"load ptr, ptr {made}, align 8")
-        _unless(w, w.value(f"icmp ne ptr {item}, null"), "failed")
+            c.store(port, slots, size, _field(w, made, DATA))
         with w.when(several):
             packed = w.value(f"load ptr, ptr {result}, align 8")
-            w.do(f"call i32 {c['set_item']}(ptr {packed}, i64 {i}, ptr {item})")
-        with w.when(w.value(f"xor i1 {several}, true")):
-            w.do(f"store ptr {item}, ptr {result}, align 8")
+            w.do(f"call i32 {c['set_item']}(ptr {packed}, i64 {i}, ptr {made})")
+        with w.when(w.value(f"and i1 {makes}, {w.value(f'xor i1 {several}, true')}")):
+            w.do(f"store ptr {made}, ptr {result}, align 8")
+    with w.when(w.value(f"xor i1 {makes}, true")):
+        w.do(f"call void {c['incref']}(ptr {c['true']})")
     w.do(f"ret ptr {w.value(f'load ptr, ptr {result}, align 8')}")
     w.label("failed")  # no memory: the exception is set
     w.do("ret ptr null")
-    return c.finish(None, "none")
+    w.label("decline")
+    w.do(f"call void {c['incref']}(ptr {c['none']})")
+    return w.finish(f"ret ptr {c['none']}")
+
+
+def emit_listed(lane: Lane, name: str) -> str:
+    """`name(row, workspace, words, count)`: an output of so many elements, each from the slot that a list says."""
+    w = Writer(f"void @{name}(ptr %row, ptr %w, ptr %words, i64 %count)")
+    scatter_listed(w, lane, ["%row"], "%w", "%words", "%count")
+    return w.finish()
 
 
 class _Call:
@@ -110,7 +95,8 @@ class _Call:
         self._w, self._lane = w, lane
         base = w.value(f"load ptr, ptr {w.offset('%self', DATA)}, align 8")
         self._context = {
-            name: w.value(f"load ptr, ptr {w.offset(base, 8 * i)}, align 8") for i, name in enumerate(CONTEXT)
+            name: w.value(f"load ptr, ptr {w.offset(base, 8 * i)}, align 8", "%k" if name == "constants" else None)
+            for i, name in enumerate(CONTEXT)
         }
         ports = self["ports"]
         self.n_inputs, self.n_outputs = _word(w, ports, 0), _word(w, ports, 1)
@@ -120,6 +106,10 @@ class _Call:
     def __getitem__(self, name: str) -> str:
         return self._context[name]
 
+    def argument(self, i: str) -> str:
+        w = self._w
+        return w.value(f"load ptr, ptr {w.offset('%args', w.value(f'mul i64 {i}, 8'))}, align 8")
+
     def port(self, table: str, i: str) -> tuple[str, str, str]:
         """Size, first slot and words of port i."""
         w = self._w
@@ -127,14 +117,20 @@ class _Call:
         at = w.value(f"mul i64 {_word(w, port, 1)}, {self._lane.scalar_bytes}")
         return _word(w, port, 0), w.offset(self["workspace"], at), port
 
-    def check_arrays(self, arguments: str, table: str, count: str, wanted: int) -> None:
-        """Go to `decline` unless all are exactly as wanted."""
+    def copy(self, source: str, target: str, size: str) -> None:
+        """So many scalars, by the C library."""
+        length = self._w.value(f"mul i64 {size}, {self._lane.scalar_bytes}")
+        self._w.do(f"call ptr {self['copy']}(ptr {target}, ptr {source}, i64 {length})")
+
+    def check_arrays(self) -> None:
+        """Go to `decline` unless all arguments are exactly as wanted. (Ports of outputs follow those of inputs.)"""
         w = self._w
-        with w.loop(count) as i:
-            array = w.value(f"load ptr, ptr {w.offset(arguments, w.value(f'mul i64 {i}, 8'))}, align 8")
-            port = w.offset(table, w.value(f"mul i64 {i}, {8 * PORT_WORDS}"))
+        with w.loop("%nargs") as i:
+            array, port = self.argument(i), w.offset(self.inputs, w.value(f"mul i64 {i}, {8 * PORT_WORDS}"))
             _unless(w, w.value(f"icmp eq ptr {_field(w, array, TYPE)}, {self['array_type']}"), "decline")
             _unless(w, w.value(f"icmp eq ptr {_field(w, array, DESCRIPTOR)}, {self['descriptor']}"), "decline")
+            is_input = w.value(f"icmp ult i64 {i}, {self.n_inputs}")
+            wanted = w.value(f"select i1 {is_input}, i32 {INPUT_FLAGS}, i32 {OUTPUT_FLAGS}")
             flags = w.value(f"and i32 {_field(w, array, FLAGS, 'i32')}, {wanted}")
             _unless(w, w.value(f"icmp eq i32 {flags}, {wanted}"), "decline")
             dimensions = w.value(f"sext i32 {_field(w, array, DIMENSIONS, 'i32')} to i64")
@@ -146,26 +142,33 @@ class _Call:
                 extent = w.value(f"load i64, ptr {w.offset(w.offset(port, 24), at)}, align 8")
                 _unless(w, w.value(f"icmp eq i64 {mine}, {extent}"), "decline")
 
-    def load_inputs(self) -> None:
-        """The arguments into the workspace."""
-        w = self._w
-        with w.loop(self.n_inputs) as i:
-            array = w.value(f"load ptr, ptr {w.offset('%args', w.value(f'mul i64 {i}, 8'))}, align 8")
-            size, slots, _ = self.port(self.inputs, i)
-            _copy(w, self._lane, _field(w, array, DATA), slots, size)
+    def make_item(self, port: str, slots: str, whole: str, item: str) -> None:
+        """Let `item` be a Python integer, or an array with nothing in it yet."""
+        w, lane = self._w, self._lane
+        with w.when(whole):
+            number = w.value(f"load {lane.scalar}, ptr {slots}, align {lane.scalar_bytes}")
+            if lane.bits == 32:
+                number = w.value(f"fpext float {number} to double")
+            integer = w.value(f"call ptr {self['integer']}(double {number})")
+            w.do(f"store ptr {integer}, ptr {item}, align 8")
+        with w.when(w.value(f"xor i1 {whole}, true")):
+            dimensions = w.value(f"trunc i64 {_word(w, port, 2)} to i32")
+            array = w.value(
+                f"call ptr {self['new_array']}(ptr {self['array_type']}, i32 {dimensions}, ptr {w.offset(port, 24)}, "
+                f"i32 {TYPE_NUMBER[lane.bits]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+            )
+            w.do(f"store ptr {array}, ptr {item}, align 8")
 
-    def finish(self, yes: str | None, no: str) -> str:
-        """Return the object `yes` (unless that was done), and `no` where the call is declined."""
-        w = self._w
-        if yes is not None:
-            self._return(yes)
-        w.label("decline")
-        w.do(f"call void {self['incref']}(ptr {self[no]})")
-        return w.finish(f"ret ptr {self[no]}")
-
-    def _return(self, name: str) -> None:
-        self._w.do(f"call void {self['incref']}(ptr {self[name]})")
-        self._w.do(f"ret ptr {self[name]}")
+    def store(self, port: str, slots: str, size: str, array: str) -> None:
+        """An output out of the workspace."""
+        w, list_begins = self._w, _word(self._w, port, PORT_LIST)
+        is_listed = w.value(f"icmp ne i64 {list_begins}, 0")
+        with w.when(is_listed):
+            words = w.offset(self["ports"], w.value(f"mul i64 {list_begins}, 8"))
+            listed = in_header(w, Header.LISTED)
+            w.do(f"call void {listed}(ptr {array}, ptr {self['workspace']}, ptr {words}, i64 {size})")
+        with w.when(w.value(f"xor i1 {is_listed}, true")):
+            self.copy(slots, array, size)
 
 
 def _word(w: Writer, words: str, number: int) -> str:
@@ -181,17 +184,3 @@ def _unless(w: Writer, condition: str, label: str) -> None:
     go_on = f"on.{condition[1:]}"
     w.do(f"br i1 {condition}, label %{go_on}, label %{label}")
     w.label(go_on)
-
-
-def _copy(w: Writer, lane: Lane, source: str, target: str, count: str) -> None:
-    """Copy `count` scalars, four at a time while that lasts."""
-    quads = w.value(f"udiv i64 {count}, 4")
-    done = w.value(f"mul i64 {quads}, {4 * lane.scalar_bytes}")
-    parts = ((4, quads, "0"), (1, w.value(f"urem i64 {count}, 4"), done))
-    for width, times, start in parts:
-        kind = lane.scalar if width == 1 else f"<{width} x {lane.scalar}>"
-        begin = w.offset(source, start), w.offset(target, start)
-        with w.loop(times) as i:
-            at = w.value(f"mul i64 {i}, {width * lane.scalar_bytes}")
-            x = w.value(f"load {kind}, ptr {w.offset(begin[0], at)}, align {lane.scalar_bytes}")
-            w.do(f"store {kind} {x}, ptr {w.offset(begin[1], at)}, align {lane.scalar_bytes}")

@@ -22,7 +22,7 @@ def emit_table(function: str, lane: Lane, name: str) -> str:
     wide = Lane(lane.bits, lane.count * together, lane.fma)
     arity = _ARITY.get(function, 1)
     columns = arity + _RESULTS.get(function, 1)
-    w = Writer(f"internal i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
     rows = w.value(f"load i64, ptr {w.offset('%step', 8)}, align 8")
     slots, header = w.offset("%step", 16), w.offset("%k", -HEADER_BYTES)
     huge = _Beyond(w, wide, limit_of(lane)) if function == "sincos" else None

@@ -1,8 +1,8 @@
 """A planned tape as data: the words that the native drivers read.
 
-The drivers (`run.py`, `batch.py`, `single.py`, `table.py`) are the same for all kernels of one scalar type, compiled
-once per machine. What differs between kernels is straight-line code, in chunks, and these lists of 64-bit integers. A
-kernel finds them through a header of addresses before its constants.
+The drivers (`drivers.py`) are the same for all kernels of one scalar type, compiled once per machine. What differs
+between kernels is straight-line code, in chunks, and these lists of 64-bit integers. A kernel finds them through a
+header of addresses before its constants.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from itertools import accumulate
 
 import numpy as np
 
+from sarrus.codegen.emit.artifact import Artifact
+from sarrus.codegen.emit.kinds import TABLES, Kind
+from sarrus.codegen.emit.writer import Writer
 from sarrus.codegen.passes.steps import (
     FOURTHS,
     Again,
@@ -32,27 +35,32 @@ from sarrus.codegen.passes.steps import (
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 
-# Addresses in the header, in this order: three functions of the C library, the lists of words, and the kernel's own
-# code that moves whole blocks of states (`x86/transfer.py`; zero: it has none).
-Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER", start=0)
-HEADER_BYTES = 256  # before the constants, which begin at a cache line; it ends with the encoder's patterns
-Kind = IntEnum(
-    "Kind", "END CHUNK REPEAT BEGIN AGAIN ENTER PICK FETCH KEEP SINCOS ATAN2 EXP LOG TANH", start=0
-)  # of a step
-TABLES = {"sincos": Kind.SINCOS, "atan2": Kind.ATAN2, "exp": Kind.EXP, "log": Kind.LOG, "tanh": Kind.TANH}
+# Addresses in the header, in this order: three functions of the C library, the lists of words, the kernel's own code
+# that moves whole blocks of states (`x86/transfer.py`; zero: it has none), and drivers that others call: of the steps,
+# of the check of arguments, of outputs that are listed and, as a list, of the kinds of steps (zero: the kernel has none
+# such).
+Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER RUN CHECK LISTED HANDLERS", start=0)
+HEADER_BYTES = 320  # before the constants, which begin at a cache line; it ends with the encoder's patterns
 WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
 NONE = -(2**62)  # in place of a value
 UNCHECKED = -1  # in a driver's scratch, in place of the number of states with arguments that are not valid
-PORT_WORDS = 8  # size, slot, dimensions, three extents, whether it is a whole number, nothing
+PORT_WORDS = 8  # size, slot, dimensions, three extents, whether it is a whole number, at which word its list begins
+PORT_LIST = 7  # the number of the last one of these
 MOST_DIMENSIONS = 3
 
 
 @dataclass(frozen=True)
 class Words:
-    """The steps of a plan, and how many slots they need."""
+    """The steps of a plan, how many slots they need, and which kinds of steps there are."""
 
     steps: list[int]
     slots: int
+    kinds: list[int]
+
+
+def in_header(w: Writer, which: Header) -> str:
+    """What the header before the constants `%k` says."""
+    return w.value(f"load ptr, ptr {w.offset('%k', 8 * which - HEADER_BYTES)}, align 8")
 
 
 def words_of(plan: Plan, spills: int) -> Words:
@@ -64,7 +72,9 @@ def words_of(plan: Plan, spills: int) -> Words:
     slots = plan.slots + spills
     open_steps: list[tuple[int, int]] = []  # (where a loop or a guard begins, the slot of a loop's counter)
     chunks = 0
+    kinds: set[int] = set()
     for step in plan.steps:
+        begin_of_step = len(words)
         if isinstance(step, Chunk):
             words += [Kind.CHUNK, chunks]
             chunks += 1
@@ -101,7 +111,8 @@ def words_of(plan: Plan, spills: int) -> Words:
         elif isinstance(step, Leave):
             begin, _ = open_steps.pop()
             words[begin + 1] = len(words) - begin
-    return Words([*words, Kind.END], slots)
+        kinds.update(words[begin_of_step : begin_of_step + 1])  # (a step may have none)
+    return Words([*map(int, words), int(Kind.END)], slots, sorted(map(int, kinds)))
 
 
 REPEAT_BEGIN = 3  # words of `Repeat` before the table: its kind, words to the next step, the number of its function
@@ -208,24 +219,28 @@ def _flat(rows: Sequence[Sequence[int]]) -> list[int]:
     return [word for row in rows for word in row]
 
 
-def ports_of(tape: Tape, workspace: int, tolerance: float) -> list[int]:
-    """What the drivers know of a kernel's arrays.
+def ports_of(tape: Tape, artifact: Artifact, workspace: int, tolerance: float) -> list[int]:
+    """What the drivers know of a kernel's arrays: counts, ports, where quaternions begin, and lists of outputs.
 
     workspace  how many bytes it has. After it, in the drivers' scratch, the number of states that are not valid, and
                where rows go that are only padding
     tolerance  by how much the squares of a quaternion may not sum up to one
     """
-    ports = (*tape.inputs, *tape.outputs)
-    slots = [0, *accumulate(port.size for port in ports)]
-    unit = [slot + start for slot, port in zip(slots, tape.inputs, strict=False) for start in port.unit]
+    inputs = [0, *accumulate(port.size for port in tape.inputs)]
+    unit = [slot + start for slot, port in zip(inputs, tape.inputs, strict=False) for start in port.unit]
     bits = struct.unpack("<q", struct.pack("<d", tolerance))[0]
-    counts = [len(tape.inputs), len(tape.outputs), workspace, slots[len(tape.inputs)], bits, len(unit)]
-    return [*counts, *_flat([_port(*pair) for pair in zip(ports, slots, strict=False)]), *unit]
+    counts = [len(tape.inputs), len(tape.outputs), workspace, inputs[-1], bits, len(unit)]
+    words = _flat([_port(port, slot, 0) for port, slot in zip(tape.inputs, inputs, strict=False)])
+    top = PORTS_BEGIN + PORT_WORDS * (len(tape.inputs) + len(tape.outputs)) + len(unit)
+    for port, slot, listed in zip(tape.outputs, artifact.outputs, artifact.listed, strict=True):
+        words += _port(port, slot, top if listed else 0)
+        top += len(listed)
+    return [*counts, *words, *unit, *_flat(artifact.listed)]
 
 
 PORTS_BEGIN = 6  # words before the ports
 
 
-def _port(port: Port, slot: int) -> list[int]:
+def _port(port: Port, slot: int, list_begins: int) -> list[int]:
     extents = [*port.shape, *[0] * MOST_DIMENSIONS][:MOST_DIMENSIONS]  # of more dimensions nobody reads them
-    return [port.size, slot, len(port.shape), *extents, int(port.whole), 0]
+    return [port.size, slot, len(port.shape), *extents, int(port.whole), list_begins]

@@ -19,9 +19,9 @@ class Writer:
         self._count += 1
         return self._count
 
-    def value(self, expression: str) -> str:
+    def value(self, expression: str, name: str | None = None) -> str:
         """Write `%x = expression`; the name of the result."""
-        name = f"%x{self._fresh()}"
+        name = name or f"%x{self._fresh()}"
         self._lines.append(f" {name} = {expression}")
         return name
 

@@ -26,6 +26,7 @@ from sarrus.codegen.passes.vectors import InPlace, lay_out
 from sarrus.codegen.tape.graph import APART, Op
 from sarrus.codegen.tape.tape import IDLE, Loop, Tape
 
+_APART = sorted(APART)
 _FUNCTIONS = {Op.ATAN2: "atan2", Op.EXP: "exp", Op.LOG: "log", Op.TANH: "tanh"}
 
 
@@ -89,30 +90,18 @@ def _repeated(tape: Tape, loop: Loop, steps: Sequence[Step]) -> list[Step]:
 
 def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int) -> list[Chunk | Table | Picks]:
     """The steps of the instructions start .. stop - 1. What they use from before is there already."""
-    op, operands = tape.op[start:stop].tolist(), tape.operands(list(range(start, stop)))
-    inside = [[a - start for a in used if start <= a < stop] for used in operands]
-    level = [0] * len(op)  # instructions that are no part of a chunk on the longest way to this value
-    for k, code in enumerate(op):
-        if code not in IDLE:
-            level[k] = max([level[a] for a in inside[k]], default=0) + (code in APART)
-    # The phase of an instruction: before which level of those it must be done.
-    last = max(level, default=0)
-    phase = [last] * len(op)
-    for k in range(len(op) - 1, -1, -1):
-        mine = level[k] - 1 if op[k] in APART else phase[k]
-        for a in inside[k]:
-            phase[a] = min(phase[a], mine)
+    level, phase, last = _phases(tape, start, stop)
     by_phase: list[list[int]] = [[] for _ in range(last + 1)]
     apart: list[list[int]] = [[] for _ in range(last + 1)]
-    for k in order:
-        if op[k - start] in APART:
-            apart[level[k - start]].append(k)
-        else:
-            by_phase[phase[k - start]].append(k)
+    is_apart = np.isin(tape.op[order], _APART)
+    for k in np.array(order, dtype=int)[is_apart].tolist():
+        apart[level[k]].append(k)
+    for k in np.array(order, dtype=int)[~is_apart].tolist():
+        by_phase[phase.get(k, last)].append(k)
 
     steps: list[Chunk | Table | Picks] = []
     for p in range(last + 1):
-        picks = [k for k in apart[p] if op[k - start] == Op.PICK]
+        picks = [k for k in apart[p] if tape.op[k] == Op.PICK]
         steps += [Picks(picks)] if picks else []
         for table in _tables(tape, apart[p]):
             constants = sorted({a for arguments in table.arguments for a in arguments if tape.op[a] == Op.CONST})
@@ -122,6 +111,33 @@ def _steps(tape: Tape, start: int, stop: int, order: list[int], chunk_size: int)
         cuts = [len(instructions) * i // count for i in range(count + 1)]
         steps += [Chunk(instructions[a:b]) for a, b in pairwise(cuts) if b > a]
     return steps
+
+
+def _phases(tape: Tape, start: int, stop: int) -> tuple[dict[int, int], dict[int, int], int]:
+    """Levels: how many instructions that are no part of a chunk are on the longest way to a value, itself included. The
+    phase of an instruction: before which level of those it must be done; and the last phase.
+
+    Both only of those instructions and what they are made of; all others are done in the last phase.
+    """
+    waiting = (start + np.flatnonzero(np.isin(tape.op[start:stop], _APART))).tolist()
+    operands: dict[int, list[int]] = {}
+    while waiting:
+        found = tape.operands(waiting)
+        inside = [[a for a in used if start <= a < stop] for used in found]
+        operands.update(zip(waiting, inside, strict=True))
+        waiting = list({a for used in inside for a in used if a not in operands})
+    level: dict[int, int] = {}
+    codes = dict(zip(operands, tape.op[list(operands)].tolist(), strict=True))
+    for k in sorted(operands):
+        idle = codes[k] in IDLE
+        level[k] = 0 if idle else max([level[a] for a in operands[k]], default=0) + (codes[k] in APART)
+    last = max(level.values(), default=0)
+    phase: dict[int, int] = {}
+    for k in sorted(operands, reverse=True):
+        mine = level[k] - 1 if codes[k] in APART else phase[k]
+        for a in operands[k]:
+            phase[a] = min(phase.get(a, last), mine)
+    return level, phase, last
 
 
 def _tables(tape: Tape, instructions: list[int]) -> list[Table]:

@@ -1,46 +1,44 @@
 """Give every value that must be in memory a slot of the workspace.
 
-Slots hold one scalar (of all lanes) each: first the inputs, then the outputs, then values that outlive their step. The
+Slots hold one scalar (of all lanes) each: first the arrays (`ports.py`), then values that outlive their step. The
 slot of such a value is used again by the first one that is made after its last use, so that the workspace stays in the
 processor's nearest cache.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
+from sarrus.codegen.passes.ports import Ports, ports
 from sarrus.codegen.passes.steps import Again, Begin, Chunk, Enter, Fetch, Keep, Picks, Plan, Repeat, Step, Table
 from sarrus.codegen.passes.vectors import Layout
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 
 
-def _ports(tape: Tape) -> tuple[list[int], list[int], int]:
-    """The first slot of each input and of each output, and the first slot after them."""
-    offsets = np.cumsum([0] + [p.size for p in tape.inputs] + [p.size for p in tape.outputs]).tolist()
-    return offsets[: len(tape.inputs)], offsets[len(tape.inputs) : -1], offsets[-1]
-
-
 def fixed_slots(tape: Tape) -> dict[int, int]:
     """Inputs, and outputs that repetitions make, by their slots."""
-    input_slot, output_slot, _ = _ports(tape)
+    lie = ports(tape)
     rows = tape.arg.tolist()
-    found = {input_slot[rows[k][0]] + rows[k][1]: k for k in np.flatnonzero(tape.op == Op.INPUT).tolist()}
+    found = {lie.inputs[rows[k][0]] + rows[k][1]: k for k in np.flatnonzero(tape.op == Op.INPUT).tolist()}
     seen: set[int] = set()
-    for first, result in zip(output_slot, tape.results, strict=True):
+    for number, result in enumerate(tape.results):
+        slots = lie.slots_of(number, len(result))
         for element in np.flatnonzero(tape.op[result] == Op.COLLECTED).tolist():
             k = int(result[element])
             if k not in seen:
-                found[first + element] = k
+                found[int(slots[element])] = k
                 seen.add(k)
     return found
 
 
 def with_slots(tape: Tape, steps: list[Step], layout: Layout) -> Plan:
     """The plan of these steps."""
-    input_slot, output_slot, top = _ports(tape)
+    lie = ports(tape)
     lives = _Lives(tape, steps, layout.places)
-    slots = _Slots(tape, input_slot, output_slot, top, layout)
+    slots = _Slots(tape, lie, layout)
     slots.share_with_carried(tape)
     steps = list(steps)
     mask_slot = -1
@@ -66,15 +64,14 @@ def with_slots(tape: Tape, steps: list[Step], layout: Layout) -> Plan:
             steps[s] = Again(step.loop, mask_slot)
         else:
             made = []
-        for k in made:
-            if lives.in_table[k] or lives.last_use[k] > s:
-                slots.settle(k)
-        for k in (*made, *lives.ending[s]):
-            if lives.last_use[k] <= s:
-                slots.release(k)
+        mine = np.array(made, dtype=int)
+        for k in mine[lives.in_table[mine] | (lives.last_use[mine] > s)].tolist():
+            slots.settle(k)
+        for k in (*mine[lives.last_use[mine] <= s].tolist(), *lives.ending[s].tolist()):
+            slots.release(k)
     steps = [step for step in steps if not isinstance(step, Chunk) or _does_something(tape, step, slots)]
     # One slot more takes what tables compute and nobody wants.
-    return Plan(tape, steps, slots.slot, slots.stores, input_slot, output_slot, slots.top + 1, layout.constants)
+    return Plan(tape, steps, slots.slot, slots.stores, lie, slots.top + 1, layout.constants)
 
 
 def _does_something(tape: Tape, step: Chunk, slots: _Slots) -> bool:
@@ -88,94 +85,93 @@ def _does_something(tape: Tape, step: Chunk, slots: _Slots) -> bool:
 
 def _settle_instructions(tape: Tape, step: Chunk, s: int, lives: _Lives, slots: _Slots) -> None:
     """Slots of what chunk `s` makes, each taken when the instructions before it have let go of theirs."""
-    operands = tape.operands(step.instructions)
-    last_user = {a: i for i, used in enumerate(operands) for a in used if lives.last_use[a] == s}
-    for i, k in enumerate(step.instructions):
-        for a in set(operands[i]):
-            if last_user.get(a) == i:
-                slots.release(a)
-        if lives.in_table[k] or lives.last_use[k] > s:
-            slots.settle(k)
+    instructions = np.array(step.instructions, dtype=int)
+    used, user = _operands(tape, instructions)
+    ends = lives.last_use[used] == s  # only these may be let go of here
+    used, user = used[ends][::-1], user[ends][::-1]
+    ending, last = np.unique(used, return_index=True)
+    releases: dict[int, list[int]] = {}
+    for a, i in zip(ending.tolist(), user[last].tolist(), strict=True):
+        releases.setdefault(i, []).append(a)
+    stays = lives.in_table[instructions] | (lives.last_use[instructions] > s)
+    settles = dict(zip(np.flatnonzero(stays).tolist(), instructions[stays].tolist(), strict=True))
+    for i in sorted(releases.keys() | settles):
+        for a in set(releases.get(i, ())):
+            slots.release(a)
+        if i in settles:
+            slots.settle(settles[i])
+
+
+def _operands(tape: Tape, instructions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Operands of instructions that compute, in chunks or repetitions, and by number which of these uses each."""
+    counts = ARITY[tape.op[instructions]]
+    return tape.arg[instructions][counts[:, None] > np.arange(3)], np.repeat(np.arange(len(instructions)), counts)
 
 
 class _Lives:
     """From which step to which a value is needed, and whether a table reads or writes it."""
 
     def __init__(self, tape: Tape, steps: list[Step], places: int) -> None:
-        arg, arity = tape.arg.tolist(), ARITY[tape.op].tolist()
-        born, last_use = [-1] * len(tape), [-1] * (len(tape) + places)
-        self.in_table = [False] * (len(tape) + places)
-        lists = [members.tolist() for members in tape.lists]
-        first, used_inside = -1, list[int]()  # the step that begins the loop, and what is used since
+        first_operand = tape.arg[:, 0]
+        born, last_use = np.full(len(tape), -1), np.full(len(tape) + places, -1)
+        in_table = np.zeros(len(tape) + places, dtype=bool)
+        first, used_inside = -1, list[np.ndarray]()  # the step that begins the loop, and what is used since
         for s, step in enumerate(steps):
             if isinstance(step, Chunk):
-                for k in step.instructions:
-                    born[k] = s
-                    for a in arg[k][: arity[k]]:
-                        last_use[a] = s
-                    used_inside += arg[k][: arity[k]]
-                for k in step.copies:
-                    last_use[k] = s
+                used, _ = _operands(tape, np.array(step.instructions, dtype=int))
+                born[step.instructions] = s
+                last_use[used] = s
+                last_use[list(step.copies)] = s
+                used_inside.append(used)
             elif isinstance(step, Repeat):
-                for k in step.body.instructions:
-                    for a in arg[k][: arity[k]]:
-                        last_use[a] = s
-                for k in step.loop.carried:
-                    last_use[k] = last_use[arg[k][0]] = s
-                for k in step.entries:
-                    for a in lists[arg[k][1]]:
-                        last_use[a] = s
-                for k in (*step.places, *step.loop.updated):
-                    last_use[k] = s
-                for k in step.made:
-                    self.in_table[k] = True
+                used, _ = _operands(tape, np.array(step.body.instructions, dtype=int))
+                last_use[used] = s
+                carried = np.array(step.loop.carried, dtype=int)
+                last_use[carried] = last_use[first_operand[carried]] = s
+                for number in tape.arg[step.entries, 1].tolist():
+                    last_use[tape.lists[number]] = s
+                last_use[[*step.places, *step.loop.updated]] = s
+                in_table[step.made] = True
             elif isinstance(step, Begin):
                 first, used_inside = s, []
-                for k in step.loop.carried:
-                    born[k], last_use[arg[k][0]] = s, s
+                carried = np.array(step.loop.carried, dtype=int)
+                born[carried] = last_use[first_operand[carried]] = s
                 if step.loop.entry >= 0:
                     last_use[step.loop.entry] = s
             elif isinstance(step, Again):
-                for k in (*step.loop.carried, *step.loop.updated, step.loop.condition):
-                    last_use[k] = s
+                last_use[[*step.loop.carried, *step.loop.updated, step.loop.condition]] = s
                 # What came into the loop is needed until it ends: its next application uses it again.
-                for a in used_inside:
-                    if born[a] <= first:
-                        last_use[a] = s
+                used = np.concatenate([np.zeros(0, int), *used_inside])
+                last_use[used[born[used] <= first]] = s
             elif isinstance(step, Enter):
                 last_use[step.guard.condition] = s
             elif isinstance(step, Table):
-                for arguments, results in zip(step.arguments, step.results, strict=True):
-                    for k in results:
-                        if k >= 0:
-                            born[k], self.in_table[k] = s, True
-                    for a in arguments:
-                        last_use[a], self.in_table[a] = s, True
-                    used_inside += arguments
+                made = np.array([k for results in step.results for k in results if k >= 0], dtype=int)
+                used = np.array([a for arguments in step.arguments for a in arguments], dtype=int)
+                born[made] = last_use[used] = s
+                in_table[made] = in_table[used] = True
+                used_inside.append(used)
             elif isinstance(step, Keep):
-                for k in step.collected:
-                    last_use[arg[k][0]] = s
+                last_use[first_operand[step.collected]] = s
             elif isinstance(step, (Picks, Fetch)):
                 mine = step.instructions if isinstance(step, Picks) else step.entries
-                for k, used in zip(mine, tape.operands(mine), strict=True):
-                    born[k], self.in_table[k] = s, True
-                    for a in used:
-                        last_use[a] = s
-                    used_inside += used
-        self.last_use = last_use
-        self.ending: list[list[int]] = [[] for _ in steps]  # per step: what is needed until there
-        for k, s in enumerate(last_use):
-            if s >= 0:
-                self.ending[s].append(k)
+                used = np.array([a for used in tape.operands(mine) for a in used], dtype=int)
+                born[mine] = last_use[used] = s
+                in_table[mine] = True
+                used_inside.append(used)
+        self.last_use, self.in_table = last_use, in_table
+        by_step = np.argsort(last_use, kind="stable")
+        cuts = np.searchsorted(last_use[by_step], np.arange(len(steps) + 1))
+        self.ending = [by_step[a:b] for a, b in pairwise(cuts.tolist())]  # per step: what is needed until there
 
 
 class _Slots:
     """Which slot each value has, and which are free again. Those of inputs and outputs never are."""
 
-    def __init__(self, tape: Tape, input_slot: list[int], output_slot: list[int], top: int, layout: Layout) -> None:
+    def __init__(self, tape: Tape, lie: Ports, layout: Layout) -> None:
         self.slot = [-1] * (len(tape) + layout.places)
         self.stores: dict[int, list[int]] = {}
-        self.top = top
+        self.top = lie.top
         self._free: list[int] = []
         self._free_rows: list[tuple[int, int]] = []  # slots side by side: how many, the first
         self._lent = [False] * len(self.slot)
@@ -184,13 +180,17 @@ class _Slots:
         self._left = [len(block) for block in self._blocks]  # how many of its values are not done with
         self._place = {k: (n, place) for n, block in enumerate(self._blocks) for place, k in block.items()}
         for number, result in enumerate(tape.results):
-            for element, k in enumerate(result.tolist()):
-                self.stores.setdefault(k, []).append(output_slot[number] + element)
-        for k, (op, (number, element, _)) in enumerate(zip(tape.op.tolist(), tape.arg.tolist(), strict=True)):
-            if op == Op.INPUT:
-                self.slot[k] = input_slot[number] + element
-            elif k in self.stores and op != Op.CONST and k not in self._place:
-                self.slot[k] = self.stores[k][0]
+            pairs = zip(result.tolist(), lie.slots_of(number, len(result)).tolist(), strict=True)
+            for k, slot in pairs:
+                mine = self.stores.setdefault(k, [])
+                if lie.listed[number] is None or slot not in mine:
+                    mine.append(slot)
+        inputs = np.flatnonzero(tape.op == Op.INPUT).tolist()
+        for k, (number, element, _) in zip(inputs, tape.arg[inputs].tolist(), strict=True):
+            self.slot[k] = lie.inputs[number] + element
+        for k, slots in self.stores.items():
+            if tape.op[k] not in (Op.CONST, Op.INPUT) and k not in self._place:
+                self.slot[k] = slots[0]
         for k, slot in layout.slot.items():
             self.slot[k] = slot
             if tape.op[k] != Op.ENTRY:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sarrus.codegen.passes.ports import Ports
 from sarrus.codegen.tape.tape import Guard, Loop, Tape
 
 
@@ -130,7 +131,6 @@ class Plan(NamedTuple):
     steps: list[Step]
     slot: list[int]  # per value: where it lives between steps; -1: nowhere. Places in vectors follow the tape's values
     stores: dict[int, list[int]]  # per value: every slot that it must reach (its own and the outputs')
-    input_slot: list[int]  # per input port: its first slot
-    output_slot: list[int]  # per output port: its first slot
+    ports: Ports
     slots: int
     constants: list[int]  # constants of the tape that follow all of them once more

@@ -118,6 +118,13 @@ def copies_of_overwritten(
     """
     ends = [place + array.nbytes for place, array in zip(places, arrays, strict=True)]
     copies = {}
+    top = 0
+    for place, end in sorted(zip(places, ends, strict=True)):
+        if place < top:
+            break
+        top = end
+    else:
+        return copies  # none share memory, which is usual
     for k in range(count, len(arrays)):
         for j in range(k):
             if places[j] < ends[k] and places[k] < ends[j] and places[j] < ends[j] and places[k] < ends[k]:

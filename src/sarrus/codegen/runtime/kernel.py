@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +94,13 @@ class Kernel:
         out      array (or tuple of arrays, one per output) to write into; it may be an input
         threads  how many to use for a batch; default: as many as are worth it
         """
-        if out is None and threads is None and not named and not return_status:
-            result = self._fast(*arrays)  # None: not exactly one state of the right type
-            if result is not None:
-                return result if self._result is None else self._of_one(result)
+        if threads is None and not named and not return_status:
+            if out is None:
+                result = self._fast(*arrays)  # None: not exactly one state of the right type
+                if result is not None:
+                    return result if self._result is None else self._of_one(result)
+            elif self._wrote_one(arrays, out if isinstance(out, (tuple, list)) else (out,)):
+                return self._wrapped((), out)
         held: list[Any] = []
         batch = None if named or return_status else plain_batch(arrays, self._shapes, self.dtype, held)
         if batch is None:
@@ -105,6 +109,16 @@ class Kernel:
         if batch:
             self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
         return self._wrapped(outputs, out)
+
+    def _wrote_one(self, arrays: tuple[Any, ...], outputs: Sequence[Any]) -> bool:
+        """Whether this was one state, in arrays just as native code wants them, whose results are in `outputs` now."""
+        if len(arrays) != len(self._shapes) or len(outputs) != len(self._output_shapes):
+            return False  # (an input too many is no output)
+        if any(type(x) is not np.ndarray for x in outputs):
+            return False
+        if any(np.may_share_memory(*pair) for pair in combinations(outputs, 2)):
+            return False
+        return self.native.call_into(*arrays, *outputs) is not None
 
     @property
     def gives_one_array(self) -> bool:

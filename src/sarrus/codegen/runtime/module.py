@@ -12,14 +12,16 @@ from sarrus.codegen.runtime import cache_names
 _loaded: list[Any] = []
 
 
-def load_module(name: str, variant: str, ir: Callable[[], str], entries: list[str]) -> dict[str, int]:
-    """Addresses of the functions `entries` of a module, from the disk cache or compiled now."""
+def load_module(
+    name: str, variant: str, ir: Callable[[], str], entries: list[str], is_hot: bool = True
+) -> dict[str, int]:
+    """Addresses of the functions `entries` of a module, from the disk cache or compiled now; `is_hot`: with care."""
     key = cache_names.key(name, variant)
     found = disk.load(key, lambda obj: placed(obj, entries))
     if found is None:
         from sarrus.codegen.emit import jit
 
-        obj = jit.compile_object(ir(), optimize=True)
+        obj = jit.compile_object(ir(), optimize=True, level=jit.CODEGEN_LEVEL if is_hot else jit.QUICK)
         disk.save(key, obj)
         found = placed(obj, entries)
     memory, addresses = found

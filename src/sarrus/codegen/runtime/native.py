@@ -9,24 +9,23 @@ import struct
 import time
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
 from sarrus.codegen.emit.builtin import layout_is_known, make_builtin
-from sarrus.codegen.emit.entries import ENTRIES, SINGLE
 from sarrus.codegen.emit.image import ExecutableMemory
+from sarrus.codegen.emit.kinds import Kind
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE, address_of, address_of_bytes, aligned, in_place
-from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, TABLES, UNCHECKED, ports_of
+from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, UNCHECKED, ports_of
 from sarrus.codegen.runtime import cache as disk
 from sarrus.codegen.runtime import cache_names
 from sarrus.codegen.runtime.call_arrays import copies_of_overwritten
 from sarrus.codegen.runtime.crew import MOST_THREADS, share
 from sarrus.codegen.runtime.module import load_module
-from sarrus.codegen.tape.graph import APART, Op
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.patterns import patterns
 from sarrus.errors import StateError, UnsupportedError
@@ -35,7 +34,8 @@ from sarrus.model.state import UNIT_TOLERANCE
 
 # Of the sum of squares. Closer to the bound than rounding, Python decides.
 _UNIT = 1.9 * UNIT_TOLERANCE
-_RARE = [int(op) for op in APART - {Op.SIN, Op.COS, Op.PICK}]  # kernels with these have drivers of their own
+_OWN_CODE = {Kind.CHUNK, Kind.REPEAT}  # steps that are the kernel's own code
+_count_at = ctypes.c_int64.from_address
 LANES = (1, 2, 4, 8, 16)  # squares of so many rows and columns are transposed in registers
 
 
@@ -75,12 +75,19 @@ _BATCH = ctypes.CFUNCTYPE(
 )
 
 
-class _OnLanes(NamedTuple):
-    """A kernel on one kind of lane: what its drivers read, the one for batches, and where all of them are."""
+class _OnLanes:
+    """A kernel on one kind of lane: what its drivers read, and the one for batches."""
 
-    data: KernelData
-    batch: Any
-    address: dict[str, int]
+    def __init__(self, data: KernelData, lane: Lane) -> None:
+        self.data, self.lane = data, lane
+
+    @cached_property
+    def batch_address(self) -> int:
+        return driver_address(self.lane, "batch")
+
+    @cached_property
+    def batch(self) -> Any:
+        return _BATCH(self.batch_address)
 
 
 class NativeKernel:
@@ -102,7 +109,9 @@ class NativeKernel:
             struct.Struct(f"={len(ports)}Q").pack for ports in (tape.inputs, tape.outputs)
         )
         self._free_scratch: list[tuple[np.ndarray, int]] = []  # list.pop and list.append are atomic
-        self.call_single, self.call_new, self.call_checked = self._builtins()
+        # For one state: `call_new(*inputs)` gives new arrays, `call_into(*inputs, *outputs)` fills these, and
+        # `call_checked` looks at the numbers, too. None: that was not possible, and nothing is changed.
+        self.call_new, self.call_into, self.call_checked = self._builtins()
         self.compile_seconds = time.perf_counter() - start
 
     def __reduce__(self) -> tuple:
@@ -115,9 +124,7 @@ class NativeKernel:
         data = KernelData(
             self.tape, self.artifact, lane, chunks if lane.count > 1 else single_chunks, transfers, memory
         )
-        more = bool(np.isin(self.tape.op, _RARE).any())
-        address = _drivers(lane, tuple(TABLES) if more else ("sincos",))
-        return _OnLanes(data, _BATCH(address["batch"]), address)
+        return _OnLanes(data, lane)
 
     @cached_property
     def _many(self) -> _OnLanes:
@@ -127,23 +134,26 @@ class NativeKernel:
     def run_on(self, is_single: bool) -> tuple[int, int]:
         """What a program (`program.py`) calls, on lanes that are loaded already: the function and its constants."""
         mine = self._one if is_single else self._many
-        return mine.address["run"], mine.data.constants
+        return driver_address(mine.lane, "run"), mine.data.constants
 
     def driver(self, is_single: bool) -> tuple[int, int]:
         """What other native code calls (`hooks/native_call.py`) with rows of states: the function and its constants."""
         mine = self._one if is_single else self._many
-        return mine.address["batch"], mine.data.constants
+        return mine.batch_address, mine.data.constants
 
     def workspace_bytes(self, is_single: bool) -> int:
         return _workspace_bytes(self.artifact, Lane(self.lane.bits, 1) if is_single else self.lane)
 
     def _builtins(self) -> tuple[Any, ...]:
         if not layout_is_known() or any(len(port.shape) > MOST_DIMENSIONS for port in self._ports):
-            return (lambda *arrays: False), (lambda *arrays: None), (lambda *arrays: None)
-        data, address = self._one.data, self._one.address
-        scratch = aligned(_scratch_bytes(self.tape, self.artifact, Lane(self.lane.bits, 1)))
+            return tuple([lambda *arrays: None] * 3)
+        data, address = self._one.data, driver_address(self._one.lane, "single")
+        scratch = aligned(_scratch_bytes(self.tape, self.artifact, self._one.lane))
         places = address_of(scratch), data.constants, data.ports
-        return tuple(make_builtin(name, address[name], self.dtype, *places, (data, scratch)) for name in SINGLE)
+        return tuple(
+            make_builtin(name, address, self.dtype, places, writes, checks, (data, scratch))
+            for name, writes, checks in (("new", False, False), ("into", True, False), ("checked", False, True))
+        )
 
     def run(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], batch: int, threads: int = 1) -> None:
         """Evaluate `batch` states. Arrays are C-contiguous, of this dtype, one row per state; that is checked.
@@ -190,17 +200,17 @@ class NativeKernel:
         scratches = [self._scratch() for _ in range(threads)]
         mine = self._one if batch == 1 and threads == 1 else self._many
         workspace, constants = mine.data.workspace, mine.data.constants
-        invalid = [memory[workspace : workspace + 8].view(np.int64) for memory, _ in scratches]
+        invalid = [_count_at(address + workspace) for _, address in scratches]
         for count_of in invalid:
-            count_of[0] = 0 if validate else UNCHECKED
+            count_of.value = 0 if validate else UNCHECKED
         try:
             if threads == 1:
                 mine.batch(sources, targets, 0, batch, scratches[0][1], constants)
             else:
                 tables = address_of_bytes(sources), address_of_bytes(targets)
                 own = [(*tables, scratch, constants) for _, scratch in scratches]
-                share(mine.address["batch"], own, batch, self.lanes)
-            return not validate or not any(count_of[0] for count_of in invalid)
+                share(mine.batch_address, own, batch, self.lanes)
+            return not validate or not any(count_of.value for count_of in invalid)
         finally:
             self._free_scratch += scratches
 
@@ -234,9 +244,15 @@ class KernelData:
     ) -> None:
         self.workspace = _workspace_bytes(artifact, lane)
         steps = np.array(artifact.steps, dtype=np.int64)
-        ports = np.array(ports_of(tape, self.workspace, _UNIT), dtype=np.int64)
+        ports = np.array(ports_of(tape, artifact, self.workspace, _UNIT), dtype=np.int64)
         addresses = np.array(chunks, dtype=np.uint64)
-        header = [*_c_functions(), address_of(steps), address_of(addresses), address_of(ports), *transfers]
+        handlers = np.zeros(len(Kind), dtype=np.uint64)
+        for kind in set(artifact.kinds) - _OWN_CODE:
+            handlers[kind] = driver_address(lane, Kind(kind).name)
+        listed = driver_address(lane, "listed") if lane.count == 1 and any(artifact.listed) else 0
+        drivers = driver_address(lane, "run"), driver_address(lane, "check"), listed, address_of(handlers)
+        lists = address_of(steps), address_of(addresses), address_of(ports)
+        header = [*_c_functions(), *lists, *transfers, *drivers]
         values = np.concatenate([tape.constants, tape.constants[artifact.constants]]).astype(lane.dtype)
         memory = aligned(HEADER_BYTES + len(values) * lane.bytes)
         memory[: 8 * len(header)].view(np.uint64)[:] = header
@@ -244,7 +260,7 @@ class KernelData:
         memory[HEADER_BYTES - len(before) : HEADER_BYTES] = before
         memory[HEADER_BYTES:].view(lane.dtype)[:] = np.repeat(values, lane.count)
         self.constants, self.ports = address_of(memory) + HEADER_BYTES, address_of(ports)
-        self._keeps = memory, steps, ports, addresses, keeps
+        self._keeps = memory, steps, ports, addresses, handlers, keeps
 
 
 def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
@@ -262,16 +278,16 @@ def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
 
 
 @functools.cache
-def _drivers(lane: Lane, functions: tuple[str, ...]) -> dict[str, int]:
-    """Addresses of the drivers for this kind of lane, and kernels with these functions: compiled once per machine."""
-    entries = [*ENTRIES, *(SINGLE if lane.count == 1 else ())]
+def driver_address(lane: Lane, name: str) -> int:
+    """The address of a driver (`emit/drivers.py`) for this kind of lane: compiled once per machine."""
 
     def text() -> str:
-        from sarrus.codegen.emit.drivers import drivers  # not needed where they are on disk
+        from sarrus.codegen.emit.drivers import driver  # not needed where it is on disk
 
-        return drivers(lane, functions)
+        return driver(lane, name)
 
-    return load_module("drivers", f"{lane.bits} {lane.count} {lane.fma} {functions}", text, entries)
+    variant = name if name == "run" else f"{lane.bits} {lane.count} {lane.fma} {name}"  # (that is the same for all)
+    return load_module("driver", variant, text, [name], is_hot=name != "single")[name]
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,20 @@ class Run:
 Instruction = Gather | Scatter | Copy | Run
 
 
+class _Place(NamedTuple):
+    """Of a port, in the workspace of its kernel."""
+
+    size: int
+    slot: int  # the first
+    listed: np.ndarray | None  # where its elements are, if they do not follow the first one
+
+    def words(self, base: int, lane: Lane) -> dict[Word, int]:
+        """For an instruction. `base`: where the workspace begins."""
+        if self.listed is not None:
+            return {Word.SLOT: base, Word.LIST: address_of(self.listed)}
+        return {Word.SLOT: base + self.slot * lane.bytes, Word.LIST: 0}
+
+
 @dataclass(frozen=True)
 class Program:
     """What is done with some kernels, all of one scalar type and lane."""
@@ -108,7 +122,7 @@ class Program:
         share(_native_code(lane.bits, lane.count, lane.fma)[variant], own, batch, lane.count)
 
     def _check(self, move: Gather, batch: int, start: int, steps: int, lane: Lane) -> None:
-        size, _ = self._places[move.kernel, move.port, move.from_input]
+        size, *_ = self._places[move.kernel, move.port, move.from_input]
         lead = move.per_state + move.per_step
         array = move.array
         last = start + max(steps, 1) - 1  # what is done before and after the steps sees the first one
@@ -131,15 +145,19 @@ class Program:
             )
 
     @cached_property
-    def _places(self) -> dict[tuple[int, str, bool], tuple[int, int]]:
-        """Size and first slot of every port: a workspace begins with the inputs, then come the outputs."""
+    def _places(self) -> dict[tuple[int, str, bool], _Place]:
+        """Where every port is in the workspace of its kernel."""
         places = {}
         for number, kernel in enumerate(self.kernels):
             slot = 0
-            for ports, is_input in ((kernel.tape.inputs, True), (kernel.tape.outputs, False)):
-                for port in ports:
-                    places[number, port.name, is_input] = port.size, slot
-                    slot += port.size
+            for port in kernel.tape.inputs:
+                places[number, port.name, True] = _Place(port.size, slot, None)
+                slot += port.size
+            for port, slot, listed in zip(
+                kernel.tape.outputs, kernel.artifact.outputs, kernel.artifact.listed, strict=True
+            ):
+                words = np.array(listed, dtype=np.int64) if listed else None
+                places[number, port.name, False] = _Place(port.size, slot, words)
         return places
 
     @cached_property
@@ -176,19 +194,19 @@ class Program:
             address, constants = self.kernels[x.kernel].run_on(is_single=variant == 1)
             words |= {Word.KIND: Kind.RUN, Word.ADDRESS: address, Word.OTHER: constants, Word.SLOT: bases[x.kernel]}
         elif isinstance(x, Copy):
-            (count, source), (other, target) = self._places[(*x.source, x.from_input)], self._places[(*x.target, True)]
-            if count != other:
-                raise StateError(f"{x.source[1]} has {count} elements and {x.target[1]} {other}")
-            words |= {Word.KIND: Kind.COPY, Word.COUNT: count}
-            words[Word.SLOT] = bases[x.source[0]] + source * lane.bytes
-            words[Word.OTHER] = bases[x.target[0]] + target * lane.bytes
+            source, target = self._places[(*x.source, x.from_input)], self._places[(*x.target, True)]
+            if source.size != target.size:
+                raise StateError(f"{x.source[1]} has {source.size} elements and {x.target[1]} {target.size}")
+            words |= {Word.KIND: Kind.COPY, Word.COUNT: source.size}
+            words |= source.words(bases[x.source[0]], lane)
+            words[Word.OTHER] = bases[x.target[0]] + target.slot * lane.bytes
         else:
-            count, slot = self._places[x.kernel, x.port, x.from_input]
+            place = self._places[x.kernel, x.port, x.from_input]
             strides = list(x.array.strides)
             per_state = strides.pop(0) if x.per_state else 0
             per_step = strides.pop(0) if x.per_step else 0
-            words |= {Word.KIND: x.kind, Word.COUNT: count, Word.PER_STATE: per_state, Word.PER_STEP: per_step}
-            words[Word.SLOT] = bases[x.kernel] + slot * lane.bytes
+            words |= {Word.KIND: x.kind, Word.COUNT: place.size, Word.PER_STATE: per_state, Word.PER_STEP: per_step}
+            words |= place.words(bases[x.kernel], lane)
             words[Word.ADDRESS] = address_of(x.array) - x.first_row * per_step
         return list(words.values())
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sarrus.codegen.passes.ports import MOST_FETCHED
+
 LANES, SCALAR = 4, 8  # states, and bytes of a number
 LINE = 64  # bytes of a cache line
 MOST_SQUARES = 128  # 16 KB of code
@@ -29,21 +31,23 @@ def gather_code(inputs: Sequence[int], outputs: Sequence[int]) -> bytes | None:
         code += b"".join(_prefetch(_ROWS[0], place, write=True) for place in _next_block(size))
     for number, size in enumerate(inputs):
         code += _load_pointer(_RAX, _RDI, 8 * number) + _first_row(size) + _other_rows(size)
-        code += _moves(size, slot, to_rows=False)
+        code += _moves(range(slot, slot + size), to_rows=False)
         code += b"".join(_prefetch(_ROWS[0], place, write=False) for place in _next_block(size))
         slot += size
     return bytes(code) + _END
 
 
-def scatter_code(inputs: Sequence[int], outputs: Sequence[int]) -> bytes | None:
-    """`f(outputs rdi, state rsi, workspace rdx)`: slots of outputs into rows state .. state + 3. None: too large."""
-    if _squares(outputs) > MOST_SQUARES:
+def scatter_code(outputs: Sequence[Sequence[int]]) -> bytes | None:
+    """`f(outputs rdi, state rsi, workspace rdx)`: slots into rows state .. state + 3 of outputs. None: too large.
+
+    outputs  of each the slots of its elements
+    """
+    if _squares([len(slots) for slots in outputs]) > MOST_SQUARES:
         return None
-    code, slot = bytearray(), sum(inputs)
-    for number, size in enumerate(outputs):
-        code += _load_pointer(_RAX, _RDI, 8 * number) + _first_row(size) + _other_rows(size)
-        code += _moves(size, slot, to_rows=True)
-        slot += size
+    code = bytearray()
+    for number, slots in enumerate(outputs):
+        code += _load_pointer(_RAX, _RDI, 8 * number) + _first_row(len(slots)) + _other_rows(len(slots))
+        code += _moves(slots, to_rows=True)
     return bytes(code) + _END
 
 
@@ -52,25 +56,25 @@ def _squares(sizes: Sequence[int]) -> int:
 
 
 def _next_block(size: int) -> range:
-    """Where cache lines of the four rows after these begin: they are one piece of memory."""
+    """Where cache lines of the four rows after these begin, which are one piece of memory; none if they are many."""
     start = LANES * size * SCALAR
-    return range(start, 2 * start, LINE)
+    return range(start, 2 * start if start <= MOST_FETCHED else start, LINE)
 
 
-def _moves(size: int, slot: int, to_rows: bool) -> bytes:
+def _moves(slots: Sequence[int], to_rows: bool) -> bytes:
     """In squares, the last of which overlaps the one before where they do not come out even; few columns one by one."""
-    firsts = list(range(0, size - LANES + 1, LANES))
+    firsts = list(range(0, len(slots) - LANES + 1, LANES))
     if not firsts:
-        return b"".join(_column(x, slot + x, to_rows) for x in range(size))
-    if size % LANES:
-        firsts.append(size - LANES)
-    return b"".join(_square(x, slot + x, to_rows) for x in firsts)
+        return b"".join(_column(x, slot, to_rows) for x, slot in enumerate(slots))
+    if len(slots) % LANES:
+        firsts.append(len(slots) - LANES)
+    return b"".join(_square(x, slots[x : x + LANES], to_rows) for x in firsts)
 
 
-def _square(column: int, slot: int, to_rows: bool) -> bytes:
+def _square(column: int, slots: Sequence[int], to_rows: bool) -> bytes:
     """Registers 0 .. 3 hold what is moved, 4 .. 7 and 8 .. 11 the two steps of the transposition."""
     in_rows = [(row, column * SCALAR) for row in _ROWS]
-    in_slots = [(_RDX, (slot + n) * LANES * SCALAR) for n in range(LANES)]
+    in_slots = [(_RDX, slot * LANES * SCALAR) for slot in slots]
     sources, targets = (in_slots, in_rows) if to_rows else (in_rows, in_slots)
     code = b"".join(_vector(0x10, n, *place) for n, place in enumerate(sources))
     for n, (opcode, a, b) in enumerate(((0x14, 0, 1), (0x15, 0, 1), (0x14, 2, 3), (0x15, 2, 3)), start=4):

@@ -6,23 +6,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.codegen.runtime.compile import compile
-from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies import world_poses
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
-from sarrus.model.per_model import per_model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.contact_motion import NEAR
 from sarrus.simulation.contact.contact_problem import ContactProblemAtState, slot_numbers
 from sarrus.simulation.contact.free_motion import free_motion
+from sarrus.simulation.contact.kernels import kernel_of
 from sarrus.simulation.contact.limits import limits_in_slots, limits_of
 from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
 from sarrus.simulation.contact.slots import contacts_in_slots
-from sarrus.simulation.step import kernel_algorithm, scalar
+from sarrus.simulation.step import scalar
 from sarrus.spatial.arrays import Array
 
 
@@ -46,22 +44,9 @@ def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None
     if settings is None:
         raise UnsupportedError("impulse: nothing can touch. The model needs geometries (`ModelBuilder.add_geometry`)")
     q, v = check_configuration(model, q), as_state_array("v", v, model.nv)
-    found: Any = _kernel(model, settings)(q, v)
+    found: Any = kernel_of(model, impact, ("q", "v"), settings=settings)(q, v)
     names = [settings.contacts.pair_of(number).names for number in range(settings.contacts.count)]
     return ImpulseResult(found.v, ContactRecord.of(found.contacts, names), found.residual, found.status)
-
-
-@per_model
-def _kernels(model: Model) -> dict[str, Kernel]:
-    return {}
-
-
-def _kernel(model: Model, settings: ContactSettings) -> Kernel:
-    known = _kernels(model)
-    if repr(settings) not in known:
-        algorithm = kernel_algorithm(impact, {"q": None, "v": None}, ("settings",))
-        known[repr(settings)] = compile(model, algorithm, settings=settings)
-    return known[repr(settings)]
 
 
 class ImpactOutputs(NamedTuple):

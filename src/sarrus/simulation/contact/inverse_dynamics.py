@@ -1,14 +1,19 @@
 """Inverse dynamics of a robot that touches: which torques and contact forces a motion takes.
 
-    M a + h = S tau + J^T f,        every force f within its cone of friction
+    M a + h = S tau + J^T f + K^T lam,        every contact force f within its cone of friction
 
-Joints without motors (a floating base above all) need contacts to move as they should. Forces are not determined by
-that alone; those are taken whose torques are smallest. That is a convex problem on the cones, hence one for the solver
-of contacts without De Saxce's term:
+Joints without motors (a floating base above all) need contacts to move as they should, and the rows K of loops, gears
+and welds push with any lam. Forces are not determined by that alone; those are taken whose torques are smallest:
 
-    min  |tau|^2 / 2 + |e|^2 / (2 eps),     tau = h_A - J_A^T f,     e = h_U - J_U^T f
+    min  |tau|^2 / 2 + |e|^2 / (2 eps),     tau = (M a + h - J^T f - K^T lam)_A,     e = the same on the rows U
 
-with multipliers for the rows U of joints without motors, so that e goes to zero where forces can do it.
+with multipliers y for the rows U of joints without motors, so that e goes to zero where forces can do it. With
+W = 1 on A and 1 / eps on U, lam is what makes the rest smallest,
+
+    K W K^T lam = K W (M a + h - J^T f) + K_U y
+
+which leaves a convex problem on the cones, hence one for the solver of contacts without De Saxce's term. K may have
+redundant rows: then lam is one of many, and everything else is not touched by that.
 """
 
 from __future__ import annotations
@@ -17,33 +22,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.codegen.runtime.compile import compile
-from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.errors import UnsupportedError, unknown_name
 from sarrus.mechanics.bodies import world_poses
+from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.contact.contact_rows import contact_jacobian
 from sarrus.mechanics.contact.problem import ContactProblem
 from sarrus.mechanics.contact.solve import solve
-from sarrus.mechanics.mechanism import mechanism
+from sarrus.mechanics.mechanism import Mechanism, mechanism, rows_of
+from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
+from sarrus.mechanics.solvers.result import joined
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.model import Model
-from sarrus.model.per_model import per_model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
 from sarrus.registry.table import find
 from sarrus.simulation.contact.contact_motion import NEAR
+from sarrus.simulation.contact.contact_problem import Contacts, slot_numbers
+from sarrus.simulation.contact.kernels import kernel_of
+from sarrus.simulation.contact.loops_in_steps import OPEN, opening
 from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
 from sarrus.simulation.contact.slots import contacts_in_slots
-from sarrus.simulation.step import kernel_algorithm, scalar
+from sarrus.simulation.step import scalar, worse
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
-from sarrus.spatial.norms import if_finite
+from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
+from sarrus.spatial.norms import if_finite, size
 from sarrus.status import Status
 
-_STIFF = 1e3  # how much more an unmet row costs than a torque
+_STIFF = 1e3  # 1 / eps: how much more an unmet row costs than a torque
 _ROUNDS = 4  # of multipliers, each of which makes what is unmet smaller by about that
-_MET = 1e-6  # of the weight: what may be left of rows without motors
+_MET = 1e-6  # of the weight: what may be left of rows without motors; of accelerations: what may be left of loops
 
 
 class InverseDynamicsResult(NamedTuple):
@@ -51,30 +60,31 @@ class InverseDynamicsResult(NamedTuple):
 
     tau: Array  # (nv,) or (B, nv); of joints without motors, what is left unmet
     contacts: ContactRecord
-    status: Any  # `sarrus.Status`: INFEASIBLE where contact forces cannot make the motion
+    status: Any  # `sarrus.Status`: INFEASIBLE where contact forces cannot make the motion, CONSTRAINTS_NOT_MET: loops
+    forces: Array  # (m,) or (B, m) of loops, gears and welds, those that are embedded included; see `forward_dynamics`
 
 
 def inverse_dynamics(
     model: Model, q: Any, v: Any, a: Any, contacts: ContactOptions | None = None, motors: Any = None
 ) -> InverseDynamicsResult:
-    """The smallest torques, and contact forces within friction, that make a motion: M a + h = tau + J^T f.
+    """The smallest torques, and contact forces within friction, that make a motion: M a + h = tau + J^T f + K^T forces.
 
-    q, v, a  (n,) or (B, n)
+    q, v, a  (n,) or (B, n); with loops, gears or welds, a motion that keeps them, else the status says so
     motors   names of joints with motors; None: those of the model's actuators, or all but free joints
 
-    Contacts are what touches at q, within 2 mm. Without anything to touch, or loops: `sarrus.rnea`.
+    Contacts are what touches at q, within 2 mm. Without anything to touch it is `sarrus.rnea`, or `sarrus.ce_rnea`.
     """
+    model = model.spanning
     settings = contact_settings(model, contacts or ContactOptions())
     if settings is None:
         raise UnsupportedError("inverse_dynamics: nothing can touch; without contacts, it is `sarrus.rnea`")
-    if model.n_rows or model.embedding is not None:
-        raise UnsupportedError("inverse_dynamics with contacts does not know loops and couplings yet")
     driven = _driven(model, motors)
     q = check_configuration(model, q)
     v, a = as_state_array("v", v, model.nv), as_state_array("a", a, model.nv)
-    found: Any = _kernel(model, settings, driven)(q, v, a)
+    kernel = kernel_of(model, required_forces, ("q", "v", "a"), settings=settings, driven=driven)
+    found: Any = kernel(q, v, a)
     names = [settings.contacts.pair_of(number).names for number in range(settings.contacts.count)]
-    return InverseDynamicsResult(found.tau, ContactRecord.of(found.contacts, names), found.status)
+    return InverseDynamicsResult(found.tau, ContactRecord.of(found.contacts, names), found.status, found.forces)
 
 
 def _driven(model: Model, motors: Any) -> tuple[int, ...]:
@@ -88,25 +98,13 @@ def _driven(model: Model, motors: Any) -> tuple[int, ...]:
     return tuple(sorted(k for name in motors for k in range(model.nv)[model.layout.v_of(name)]))
 
 
-@per_model
-def _kernels(model: Model) -> dict[str, Kernel]:
-    return {}
-
-
-def _kernel(model: Model, settings: ContactSettings, driven: tuple[int, ...]) -> Kernel:
-    known, key = _kernels(model), repr((settings, driven))
-    if key not in known:
-        algorithm = kernel_algorithm(required_forces, dict.fromkeys(("q", "v", "a")), ("settings", "driven"))
-        known[key] = compile(model, algorithm, settings=settings, driven=driven)
-    return known[key]
-
-
 class RequiredForces(NamedTuple):
     """See `InverseDynamicsResult`."""
 
     tau: Array
     contacts: Array  # (11 s,)
     status: Array
+    forces: Array
 
 
 def required_forces(
@@ -116,30 +114,48 @@ def required_forces(
     contacts = settings.contacts
     weight = float(model.mass) * max(float(np.linalg.norm(model.gravity)), 1.0)
     needed = find("rnea").text(model, q=q, v=v, a=a) * (1.0 / weight)
-    at = mechanism(model, q)
+    at = mechanism(model, q, v, np.zeros(model.nv))
     poses = world_poses(tree_of(model), at.joints)
     found = contacts.candidates(poses)
     gaps, straight = [c.gap for c in found], [0.0] * len(found)
     touching = contacts_in_slots(found, gaps, straight, model.parents, NEAR, contacts.slots)
     J, _ = contact_jacobian(at, poses, [c.at for c in touching])
     J = np.stack([choose(0.5, touching[k // 3].active, 1.0, 0.0) * row for k, row in enumerate(J)])
-    undriven = [k for k in range(model.nv) if k not in driven]
-    J_A, J_U = J[:, list(driven)], J[:, undriven]
-    h_A, h_U = needed[list(driven)], needed[undriven]
+    rows = rows_of(at, None, "inverse_dynamics", declared=True)
+    K, _ = loop_jacobian(at, rows)
+    undriven = np.array([0.0 if k in driven else 1.0 for k in range(model.nv)])
+    W = np.where(undriven, _STIFF, 1.0)
+    factor = ldl_semidefinite((K * W) @ K.T)
+    cross = (K * W) @ J.T
+    Q = (J * W) @ J.T - cross.T @ ldl_solve(factor, cross)
     frictions, active = vector(*(c.friction for c in touching)), vector(*(c.active for c in touching))
-    Q = J_A @ J_A.T + _STIFF * (J_U @ J_U.T)
-    f, multipliers, unmet = np.zeros(len(J)), np.zeros(len(undriven)), h_U
+    f, lam, unmet = np.zeros(len(J)), np.zeros(len(K)), needed
+    y = np.zeros(model.nv)  # of joints without motors
     for _ in range(_ROUNDS):
-        c = -(J_A @ h_A) - J_U @ (_STIFF * h_U + multipliers)
+        wanted = W * needed + y
+        c = cross.T @ ldl_solve(factor, K @ wanted) - J @ wanted
         f = solve(ContactProblem(Q, c, np.zeros(0), frictions, active, None), f, 1e-9, convex=True).impulses
-        unmet = h_U - J_U.T @ f
-        multipliers = multipliers + _STIFF * unmet
-    left: Scalar = sum((abs(x) for x in unmet), 0.0)
-    status = if_finite(choose(left, _MET, Status.OK, Status.INFEASIBLE), Status.NOT_FINITE, f)
-    forces = weight * f
-    rows: list[Scalar] = []
-    for k, contact in enumerate(touching):
-        number = choose(0.5, contact.active, contact.number, -1.0)
-        directions = contact.at.directions
-        rows += [number, contact.gap, *contact.at.point, *directions[2], *(directions.T @ forces[3 * k : 3 * k + 3])]
-    return RequiredForces(weight * (needed - J.T @ f), vector(*rows), scalar(status))
+        lam = ldl_solve(factor, K @ wanted - cross @ f)
+        unmet = needed - J.T @ f - K.T @ lam
+        y = y + _STIFF * undriven * unmet
+    left = size(undriven * unmet)
+    status = worse(choose(left, _MET, Status.OK, Status.INFEASIBLE), _loops_keep_closed(at, rows, K, a))
+    status = if_finite(status, Status.NOT_FINITE, f, lam)
+    acting = Contacts(
+        numbers=vector(*(choose(0.5, c.active, c.number, -1.0) for c in touching)),
+        impulses=weight * f.reshape(-1, 3),
+        points=np.stack([c.at.point for c in touching]),
+        directions=np.stack([c.at.directions for c in touching]),
+        gaps=vector(*(c.gap for c in touching)),
+    )
+    forces = joined([r.declared_force(weight * lam[r.span]) for r in rows])
+    return RequiredForces(weight * unmet, slot_numbers(acting, 1.0), scalar(status), forces)
+
+
+def _loops_keep_closed(at: Mechanism, rows: list[Rows], K: Array, a: Array) -> Scalar:
+    """Whether a motion is one that loops, gears and welds allow."""
+    if not rows:
+        return Status.OK
+    k = joined([r.k for r in rows])
+    met = choose(size(K @ a - k), _MET * (1.0 + size(a) + size(k)), Status.OK, Status.CONSTRAINTS_NOT_MET)
+    return choose(opening(at), OPEN, met, Status.CONSTRAINTS_NOT_MET)
