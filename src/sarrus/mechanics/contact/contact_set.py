@@ -24,7 +24,6 @@ from sarrus.model.geometries import ContactShape, Geometry, Plane
 from sarrus.model.meeting_pairs import MeetingPair, depth_first
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
-from sarrus.model.visuals import Cylinder, Ellipsoid
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root
@@ -125,11 +124,6 @@ class ContactSet:
     def count(self) -> int:
         """How many candidates there are."""
         return self.first_of_pair[-1]
-
-    @property
-    def has_rims(self) -> bool:
-        """Whether there are shapes whose lowest point wanders as they turn."""
-        return any(isinstance(pair.a.shape, Cylinder | Ellipsoid) for pair in self.pairs)
 
     def pair_of(self, number: int) -> PlacedPair:
         """That a candidate belongs to."""

@@ -30,6 +30,7 @@ from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import Plane
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.model.visuals import Cylinder, Ellipsoid
 from sarrus.simulation.contact.contact_problem import Before, ContactMotion, ContactProblemAtState, Contacts
 from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import JointLimit, limits_in_slots, limits_of, usual_limit, violated
@@ -67,8 +68,7 @@ def contact_motion(
     twists = node_twists(free.at, poses, v_free)
     usual = contacts_where_it_stands(problem, contacts, twists)
     usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
-    # One body alone never bends into the ground, unless it is round.
-    whips = any(parent != WORLD for parent in model.parents) or contacts.has_rims
+    whips = any(parent != WORLD for parent in model.parents)  # one body alone never bends into the ground
     start = _matched(usual, before)
     if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not whips:
         return problem.solved(usual, usual_limits, start, before.pushed)
@@ -142,14 +142,20 @@ def _bends(
 
     Where a point bends away instead, it may be one of many in a row, as on a wheel: nothing is gained.
     """
-    part, least = 0.5 * dt * dt, -FASTEST_BEND * dt
-    closing = []
-    for c in found:
-        pair, touch = contacts.pair_and_touch(c.number)
-        radii = radii_of_touch(pair.a.shape, touch) if isinstance(pair.b.shape, Plane) else None
-        sunk = 0.0 if radii is None else sinking(radii, pair.a.pose(poses)[0], c.normal, bends[c.a].twist, dt)
-        closing.append(part * c.bending(bends) - sunk)
-    return [choose(x, least, least, choose(x, 0.0, x, 0.0)) for x in closing]
+    part = 0.5 * dt * dt
+    return [_closing(part * c.bending(bends) - _sinking(contacts, c, poses, bends[c.a].twist, dt), dt) for c in found]
+
+
+def _closing(bend: Scalar, dt: Scalar) -> Scalar:
+    least = -FASTEST_BEND * dt
+    return choose(bend, least, least, choose(bend, 0.0, bend, 0.0))
+
+
+def _sinking(contacts: ContactSet, c: Candidate, poses: Poses, twist: Twist, dt: Scalar) -> Scalar:
+    """Of a round shape on a plane."""
+    pair, touch = contacts.pair_and_touch(c.number)
+    radii = radii_of_touch(pair.a.shape, touch) if isinstance(pair.b.shape, Plane) else None
+    return 0.0 if radii is None else sinking(radii, pair.a.pose(poses)[0], c.normal, twist, dt)
 
 
 def _passed(
@@ -188,7 +194,9 @@ def contacts_where_it_stands(
         at = ContactPoint(c.point, frame_of_normal(c.normal), static_moves(tree, c.a, c.b), body)
         near = choose(c.gap, SPEED * step.dt, 1.0, 0.0)
         active = choose(c.gap + step.dt * c.closing(twists), 0.0, 1.0, near)
-        out.append(Contact(float(c.number), active, c.gap, c.friction, at))
+        is_rim = isinstance(contacts.pair_of(c.number).a.shape, Cylinder | Ellipsoid)
+        bend = _closing(-_sinking(contacts, c, step.poses, twists[c.a], step.dt), step.dt) if is_rim else 0.0
+        out.append(Contact(float(c.number), active, c.gap, c.friction, at, bend))
     return out
 
 
