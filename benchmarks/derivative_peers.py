@@ -1,11 +1,11 @@
 """Derivatives beside Pinocchio's, validated and then timed in one interleaved run, on one core.
 
-    python -m benchmarks.derivative_peers [--quick] [--json FILE]
+    python -m benchmarks.derivative_peers [--quick] [--json FILE] [--write]
 
-Kernels write into arrays that are there (`out=`). A batch is timed at three sizes, as three dense matrices of Talos are
-60 KB a state: up to 64 states stay in the cache, 4,096 do not. `packed` leaves out what is zero by structure. The peer
-is called from Python, as users of it do, one state at a time. Best of several rounds, in which all take their turns.
-Cassie and Digit with their loops have no peer.
+write: the table in docs/derivatives.md is written again. Kernels write into arrays that are there (`out=`). A batch is
+timed at three sizes, as three dense matrices of Talos are 60 KB a state: up to 64 states stay in the cache, 4,096 do
+not. `packed` leaves out what is zero by structure. The peer is called from Python, as users of it do, one state at a
+time. Best of several rounds, in which all take their turns. Cassie and Digit with their loops have no peer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.derivative_counts import markdown
 from benchmarks.robots import shared_directory, tree_of
+from benchmarks.written_figures import write_figures
 from sarrus.importers.load import example_robots
 from sarrus.model.model import Model
 
@@ -142,6 +144,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     parser.add_argument("--only", help="robots whose names contain this")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--write", action="store_true", help="write the table in docs/derivatives.md again")
     arguments = parser.parse_args()
     rounds = 3 if arguments.quick else 9
     table = Table("robot", "algorithm", *(f"batch of {b}" for b in BATCHES), "single", "peer", "batch", "single", "")
@@ -178,6 +181,8 @@ def main() -> None:
         results[name] = best
         table.add_row(name, "with its loops", *(f"{x:.2f} us" for x in best.values()), "", "", "", "no peer")
     Console(width=200).print(table)
+    if arguments.write:
+        write_figures("derivatives.md", "derivative_peers", markdown(table))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1))
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import sarrus
 from benchmarks.robots import shared_directory
-from sarrus.calls.evaluator import evaluate
-from sarrus.mechanics.bodies import joint_kinematics, world_poses
-from sarrus.mechanics.contact.contact_set import ContactSet
-from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import Plane
 from sarrus.model.model import Model
 from sarrus.model.state import integrate, limits, starting_configuration
-from sarrus.model.tree import tree_of
 from sarrus.model.visuals import Box
+from sarrus.simulation.contact.put_down import gaps_between, loose_bodies, put_down
 from sarrus.simulation.contact.settings import ContactOptions, contact_settings
-from sarrus.simulation.manifold import joints_of
-from sarrus.simulation.step import kernel_algorithm
-from sarrus.spatial.arrays import Array, vector
+from sarrus.spatial.arrays import Array
 
 FILES = {
     "go1": "go1/scene.xml", "anymal_c": "anymal_c/scene.xml", "h1": "h1/scene.xml", "g1": "g1/scene_mjx.xml",
@@ -35,19 +29,6 @@ SPEED = 1.0  # standard deviation of velocities, in m/s and rad/s
 _ATTEMPTS = 20  # at bodies that do not overlap each other
 
 
-class _Gaps(NamedTuple):
-    gaps: Array
-
-
-def _gaps(model: Model, contacts: ContactSet, q: Array) -> _Gaps:
-    """Of all candidates."""
-    tree = tree_of(model)
-    return _Gaps(vector(*(c.gap for c in contacts.candidates(world_poses(tree, joint_kinematics(tree, q))))))
-
-
-GAPS = kernel_algorithm(_gaps, {"q": None}, ("contacts",))
-
-
 class Scene:
     """A model that is dropped, and all places where it may touch something."""
 
@@ -56,11 +37,10 @@ class Scene:
         settings = contact_settings(model, self.options)
         assert settings is not None, f"{name}: nothing touches"
         self.contacts = settings.contacts
-        self.on_ground = np.array([self.contacts.pair_of(k).b.node == WORLD for k in range(self.contacts.count)])
 
     def gaps(self, q: Array) -> Array:
         """(..., candidates) at configurations (..., nq)."""
-        return evaluate(self.model, GAPS, {"q": q}, contacts=self.contacts)["gaps"]
+        return gaps_between(self.model, self.contacts, q)
 
     def throw(self, rng: np.random.Generator, count: int) -> tuple[Array, Array]:
         """Random states above the ground, of which no two bodies overlap."""
@@ -76,12 +56,10 @@ class Scene:
         q, v = sarrus.random_state(self.model, rng, count)
         if self.model.active_constraints:  # anywhere on their loops, leaf springs would hold kilojoules
             q, v = self._near_home(rng, q, v)
-        heights = rng.uniform(*HEIGHTS, size=count)
-        if self.on_ground.any():
-            heights = heights - self.gaps(q)[:, self.on_ground].min(axis=-1)
-        for at in self._loose:
-            q[:, at.start + 2] += heights
-            if len(self._loose) > 1:
+        q = put_down(self.model, self.contacts, q, rng.uniform(*HEIGHTS, size=count))
+        loose = loose_bodies(self.model)
+        if len(loose) > 1:
+            for at in loose:
                 q[:, at.start : at.start + 2] = rng.normal(scale=SPREAD, size=(count, 2))
         return q, SPEED * v
 
@@ -91,16 +69,10 @@ class Scene:
         home = keyframes[0] if keyframes else starting_configuration(self.model)
         near = integrate(self.model, np.tile(home, (len(q), 1)), rng.normal(scale=NEAR_HOME, size=v.shape))
         near = np.clip(near, *limits(self.model))
-        for at in self._loose:
+        for at in loose_bodies(self.model):
             near[:, at] = q[:, at]
         found = sarrus.project(self.model, near, v)
         return found.q, found.v
-
-    @property
-    def _loose(self) -> list[slice]:
-        """Coordinates of what is fixed to nothing."""
-        joints = zip(self.model.bodies, joints_of(self.model), strict=True)
-        return [at for body, (joint, at, _) in joints if joint.type.name == "free" and body.parent == WORLD]
 
 
 def free_box() -> Model:

@@ -1,8 +1,16 @@
-"""What gradients cost, in exact operations, beside the value: `python -m benchmarks.gradient_counts`."""
+"""What gradients cost, in exact operations, beside the value.
+
+    python -m benchmarks.gradient_counts [--write]
+
+write: the table in docs/differentiation.md is written again
+"""
 
 from __future__ import annotations
 
+import sys
+
 from benchmarks.robots import tree_of, urdf_path
+from benchmarks.written_figures import write_figures
 from sarrus import Model, catalog, op_count, zoo
 from sarrus.codegen.tape.derivative import Derivative, derivative_tape
 
@@ -15,7 +23,8 @@ def robots() -> dict[str, Model]:
 
 
 def main() -> None:
-    print(f"{'robot':10} {'':5} {'value':>7} {'and vjp':>8} {'':>6} {'and jvp':>8}")
+    rows = ["| | value | and vjp | | and jvp | |", "|---|---:|---:|---:|---:|---:|"]
+    print("\n".join(rows))
     for robot, model in robots().items():
         for name in ("aba", "rnea"):
             algorithm, value = catalog()[name], op_count(model, name).total
@@ -23,7 +32,11 @@ def main() -> None:
                 derivative_tape(model, algorithm, Derivative(kind, algorithm.required)).op_count.total
                 for kind in ("vjp", "jvp")
             )
-            print(f"{robot:10} {name:5} {value:7,} {vjp:8,} {vjp / value:5.2f}x {jvp:8,} {jvp / value:5.2f}x")
+            ratios = f"{vjp:,} | {vjp / value:.2f}x | {jvp:,} | {jvp / value:.2f}x"
+            rows.append(f"| {name}, {robot} | {value:,} | {ratios} |")
+            print(rows[-1])
+    if "--write" in sys.argv[1:]:
+        write_figures("differentiation.md", "gradient_counts", "\n".join(rows))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import sarrus
 from sarrus.model.bodies import WORLD, Body
 from sarrus.model.constraints import LinkConstraint
 from sarrus.model.model import Model
+from sarrus.spatial.inertia import Inertia
 
 REMOVED = ("rotor", "crank", "lever")  # in the names of bodies that these models do without
 
@@ -29,6 +30,18 @@ REMOVED = ("rotor", "crank", "lever")  # in the names of bodies that these model
 def unconstrained(model: Model) -> Model:
     """The tree without rotors (and cranks): their mass and inertia are gone."""
     return without_bodies(model, [body.name for body in model.bodies if is_rotor(body.name)])
+
+
+def with_general_rotors(model: Model) -> Model:
+    """The same robot with rotors that are neither balanced nor symmetric about their axes: nothing folds for them."""
+    rng = np.random.default_rng(0)
+
+    def general(body: Body) -> Body:
+        a = rng.normal(size=(3, 3))
+        inertia = Inertia.from_com(0.3, 0.01 * rng.normal(size=3), 1e-4 * (a @ a.T + np.eye(3)))
+        return replace(body, inertia=inertia)
+
+    return replace(model, bodies=tuple(general(b) if "rotor" in b.name else b for b in model.bodies))
 
 
 def approximate(model: Model) -> Model:

@@ -1,28 +1,34 @@
-"""Lists of arguments in our docstrings, "name  what it is", as Markdown tables."""
+"""Docstrings as Markdown: lists of arguments, "name  what it is", as tables, and examples as code."""
 
 from __future__ import annotations
 
 import re
 
-_ENTRY = re.compile(r"^(?P<names>[\w.*]+(?:, [\w.*]+)*) {2,}(?P<words>\S.*)$")
+_ENTRY = re.compile(r"^(?P<names>[\w.*]+(?:(?:, | or )[\w.*]+)*) {2,}(?P<words>\S.*)$")
 
 
 def with_tables(text: str) -> str:
-    """Entries as tables; an entry goes on in lines that are indented. Examples and tables stay as they are."""
+    """Entries as tables; an entry goes on in lines that are indented. Tables and fences stay as they are."""
     out: list[str] = []
     rows: list[list[str]] = []
+    example: list[str] = []
 
     def finish() -> None:
         if rows:
             lines = (f"| `{name}` | {words.replace('|', '/')} |" for name, words in rows)
             out.extend(["", "| | |", "|---|---|", *lines, ""])
-            rows.clear()
+        if example:
+            out.extend(["", "```pycon", *example, "```", ""])
+        rows.clear()
+        example.clear()
 
-    inside = False
     for line in text.splitlines():
         found = _ENTRY.match(line)
-        if line.lstrip().startswith((">>>", "|", "```")) or inside:
-            inside = line.lstrip().startswith(">>>") or (inside and bool(line.strip()))
+        if line.startswith(">>>") or (example and line.strip()):
+            if not example:
+                finish()
+            example.append(line)
+        elif line.lstrip().startswith(("|", "```")):
             finish()
             out.append(line)
         elif found:

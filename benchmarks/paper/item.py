@@ -75,6 +75,13 @@ def exponent(sizes: Sequence[int], counts: Sequence[float]) -> float:
     return float(np.polyfit(np.log(sizes[half:]), np.log(counts[half:]), 1)[0])
 
 
+def slopes(sizes: Sequence[int], counts: Sequence[float]) -> str:
+    """From each size to the next, in words: where they tend."""
+    import numpy as np
+
+    return ", ".join(f"{x:.2f}" for x in np.diff(np.log(counts)) / np.diff(np.log(sizes)))
+
+
 def missing(names: Sequence[str]) -> list[Verdict]:
     """A line for robots whose files are not here."""
     if not names:

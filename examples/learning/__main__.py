@@ -1,7 +1,8 @@
-"""A quadruped learns to walk on the ground, on the cores of a laptop: `python -m examples.learning --minutes 10`.
+"""A quadruped learns to stand, then to walk on the ground, on the cores of a laptop: `python -m examples.learning`.
 
-The zoo's geared quadruped, rotors and all, with a policy of two small networks (`ppo.py`). Writes `policy.pt` and
-`walk.npz`, which `sarrus.Trajectory.load` reads and `sarrus.view` shows.
+The zoo's geared quadruped, rotors and all, with a policy of two small networks (`ppo.py`). Each task is learned until
+its reward is reached. Leaves in demo_output/, for each: `policy_TASK_SEED.pt`; the curve as a table and a picture
+(`curve_...`); and the motion, as a file that `sarrus view` plays (`motion_...npz`) and as a picture (`film_...png`).
 """
 
 from __future__ import annotations
@@ -13,51 +14,74 @@ import numpy as np
 import torch
 
 import sarrus
-from examples.learning.ppo import Policy, Settings, learn, rolled_out
+from examples.learning.pictures import draw_curves, draw_film
+from examples.learning.ppo import Learned, Policy, Settings, learn, rolled_out
+
+TARGETS = {"stand": 1.5, "walk": 2.2}  # rewards per action, of 1.7 and 2.7 at most
+SMOOTHED = 10  # updates
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--task", default="walk", choices=["stand", "walk"])
-    parser.add_argument("--envs", type=int, default=1024)
+    parser.add_argument("--task", default="both", choices=["both", *TARGETS])
+    parser.add_argument("--minutes", type=float, default=15.0, help="of learning a task, at most")
+    parser.add_argument("--envs", type=int, default=512)
+    parser.add_argument(
+        "--threads", type=int, default=None, help="of the simulation and of PyTorch; default: all cores"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path("demo_output"))
     given = parser.parse_args()
-    envs = sarrus.gym.make_vec("quadruped", given.task, given.envs, autoreset_mode="SameStep", dtype="float32")
-    curve = []
+    if given.threads is not None:
+        torch.set_num_threads(given.threads)
+    given.output.mkdir(parents=True, exist_ok=True)
+    for task in TARGETS if given.task == "both" else [given.task]:
+        policy = learned(task, given)
+        torch.save(policy.state_dict(), given.output / f"policy_{task}_{given.seed}.pt")
+        show(task, policy, given.output, given.seed)
+    draw_curves(given.output)
+
+
+def learned(task: str, given: argparse.Namespace) -> Policy:
+    """The policy that reaches the task's reward, or what there is after so many minutes; its curve is written down."""
+    settings = {"autoreset_mode": "SameStep", "dtype": "float32", "threads": given.threads}
+    envs, curve = sarrus.gym.make_vec("quadruped", task, given.envs, **settings), []
     for number, now in enumerate(learn(envs, Settings(), given.seed)):
         curve.append((now.seconds, now.steps, now.reward, now.length))
-        if number % 10 == 0:
-            print(
-                f"{now.seconds:6.0f} s, {now.steps / 1e6:6.2f} M steps: reward {now.reward:6.3f}, episodes of "
-                f"{now.length:5.2f} s",
-                flush=True,
-            )
-        if now.seconds > 60.0 * given.minutes:
+        recent = np.mean([reward for _, _, reward, _ in curve[-SMOOTHED:]])
+        reached, over = recent > TARGETS[task] and number > SMOOTHED, now.seconds > 60.0 * given.minutes
+        if number % 10 == 0 or reached or over:
+            tell(task, now)
+        if reached or over:
             break
-    given.output.mkdir(exist_ok=True)
-    torch.save(now.policy.state_dict(), given.output / "policy.pt")
-    np.savetxt(
-        given.output / f"curve_{given.task}_{given.seed}.csv", curve, "%.6g", ",", header="seconds,steps,reward,length"
+    words = f"reached its reward of {TARGETS[task]}" if reached else f"did NOT reach {TARGETS[task]}: {recent:.2f}"
+    print(f"{task}: {words} after {now.seconds:.0f} s", flush=True)
+    header = "seconds,steps,reward,length"
+    np.savetxt(given.output / f"curve_{task}_{given.seed}.csv", curve, "%.6g", ",", header=header)
+    return now.policy
+
+
+def tell(task: str, now: Learned) -> None:
+    words = f"reward {now.reward:6.3f}, episodes of {now.length:5.2f} s"
+    print(f"{task} {now.seconds:4.0f} s, {now.steps / 1e6:5.2f} M steps: {words}", flush=True)
+
+
+def show(task: str, policy: Policy, output: Path, seed: int) -> None:
+    """Sixteen robots for eight seconds: how they do, and the motion of the first."""
+    envs = sarrus.gym.make_vec("quadruped", task, 16, dtype="float32")
+    seen: list[tuple[np.ndarray, np.ndarray]] = []
+    rolled_out(envs, policy, 400, lambda envs: seen.append((envs.situation.q.copy(), envs.situation.v.copy())))
+    q, v = (np.array(x).astype(float) for x in zip(*seen, strict=True))  # (actions, robots, n)
+    falls = int((envs.episode_steps < len(seen)).sum())  # episodes of those that fell began anew
+    ahead, aside = (q[-1] - q[0])[:, :2].T
+    print(
+        f"{task}: in 8 s, 16 robots go {ahead.mean():.2f} m ahead ({ahead.min():.2f} to {ahead.max():.2f}), "
+        f"{np.abs(aside).max():.2f} m aside at most; {np.mean(v[50:, :, 0]):.2f} m/s; {falls} fell"
     )
-    show(given.task, now.policy, given.output)
-
-
-def show(task: str, policy: Policy, output: Path) -> None:
-    """Let it walk for eight seconds, and keep the motion."""
-    envs = sarrus.gym.make_vec("quadruped", task, 1, dtype="float32")
-    motion: list[np.ndarray] = []
-    speeds: list[float] = []
-
-    def look(envs: sarrus.gym.VectorEnv) -> None:
-        motion.append(envs.situation.q[0].copy())
-        speeds.append(float(envs.situation.v[0, 0]))
-
-    rolled_out(envs, policy, 400, look)
-    np.savez(output / f"{task}.npz", q=np.array(motion), dt=envs.task.dt * envs.task.substeps)
-    far = motion[-1][:2] - motion[0][:2]
-    print(f"in 8 s it goes {far[0]:.2f} m ahead and {far[1]:+.2f} m aside, {np.mean(speeds):.2f} m/s on average")
+    time = envs.task.dt * envs.task.substeps * np.arange(1, len(q) + 1)
+    motion = sarrus.Trajectory(envs.model, time, q[:, 0], v[:, 0], settings={"dt": envs.task.dt})
+    motion.save(output / f"motion_{task}_{seed}.npz")
+    draw_film(motion, output / f"film_{task}_{seed}.png")
 
 
 if __name__ == "__main__":

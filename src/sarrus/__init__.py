@@ -126,13 +126,14 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.planning.rotors import without_rotors
     from sarrus.planning.search import plan
     from sarrus.simulation.actuation import actuator_forces
-    from sarrus.simulation.assemble import AssembleResult, assemble
+    from sarrus.simulation.assemble import assemble
+    from sarrus.simulation.configuration_result import ConfigurationResult
     from sarrus.simulation.contact.impulse import impulse
     from sarrus.simulation.contact.inverse_dynamics import inverse_dynamics
     from sarrus.simulation.contact.record import ContactRecord
     from sarrus.simulation.contact.settings import ContactOptions
     from sarrus.simulation.controllers import controller, pd
-    from sarrus.simulation.inverse_kinematics import InverseKinematicsResult, inverse_kinematics
+    from sarrus.simulation.inverse_kinematics import inverse_kinematics
     from sarrus.simulation.joint_forces import JointForces
     from sarrus.simulation.random_states import random_state
     from sarrus.simulation.recording import Recorder
@@ -190,9 +191,9 @@ __all__ = [
     # optimal control by the same sweeps
     "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
-    "AssembleResult", "ContactOptions", "ContactRecord", "Diagnosis", "InverseKinematicsResult",
-    "JointForces", "Recorder", "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose",
-    "distances", "impulse", "inverse_dynamics", "inverse_kinematics", "pd", "rollout", "simulate", "view",
+    "ConfigurationResult", "ContactOptions", "ContactRecord", "Diagnosis", "JointForces", "Recorder", "Simulation",
+    "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "distances", "impulse", "inverse_dynamics",
+    "inverse_kinematics", "pd", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -203,7 +204,7 @@ _LATER = {
     "control.lqr": ("LqrResult", "lqr"),
     "control.problem": ("LqrConstraint", "LqrStage"),
     "control.scenario_tree": ("ScenarioResult", "scenario_tree"),
-    "diagnosis": ("Diagnosis", "Distance", "check_derivatives", "diagnose", "distances"),
+    "diagnosis": ("Diagnosis", "check_derivatives", "diagnose", "distances"),
     "identification.base_parameters": ("base_parameters",),
     "identification.inertial_parameters": ("inertial_parameters", "parameter_names", "with_inertial_parameters"),
     "identification.log_cholesky": ("log_cholesky", "physical_parameters"),
@@ -214,13 +215,14 @@ _LATER = {
     "planning.rotors": ("without_rotors",),
     "planning.search": ("plan",),
     "simulation.actuation": ("actuator_forces",),
-    "simulation.assemble": ("AssembleResult", "assemble"),
+    "simulation.assemble": ("assemble",),
+    "simulation.configuration_result": ("ConfigurationResult",),
     "simulation.contact.impulse": ("impulse",),
     "simulation.contact.inverse_dynamics": ("inverse_dynamics",),
     "simulation.contact.record": ("ContactRecord",),
     "simulation.contact.settings": ("ContactOptions",),
     "simulation.controllers": ("controller", "pd"),
-    "simulation.inverse_kinematics": ("InverseKinematicsResult", "inverse_kinematics"),
+    "simulation.inverse_kinematics": ("inverse_kinematics",),
     "simulation.joint_forces": ("JointForces",),
     "simulation.random_states": ("random_state",),
     "simulation.recording": ("Recorder",),

@@ -1,5 +1,9 @@
 """Every exception that Sarrus raises on purpose. Each names the culprit and, where there are some, the valid
-choices."""
+choices.
+
+>>> issubclass(sarrus.errors.StateError, ValueError)
+True
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,11 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """An integer, larger the worse; `.words` says what it means and, where there is something to do, what."""
+    """An integer, larger the worse; `.words` says what it means and, where there is something to do, what.
+
+    >>> sarrus.Status.OK.words, sarrus.Status(0) is sarrus.Status.OK
+    ('ok', True)
+    """
 
     OK = 0
     CONSTRAINTS_NOT_MET = 1

@@ -146,6 +146,16 @@ def test_bench():
     assert all(row["us_per_state"] > 0.0 for row in found["rows"])
 
 
+def test_bench_has_pinocchios_constrained_methods():
+    """On a robot of no file, and validated: what disagrees would be a note."""
+    pytest.importorskip("pinocchio", exc_type=ImportError)
+    given = ("bench", "zoo:chain_welded_tip:7", "--method", "pv", "--batch", "8", "--rounds", "1", "--json")
+    found = json.loads(run(*given))
+    names = [row["name"] for row in found["rows"]]
+    assert {"Pinocchio constraintDynamics, single call", "Pinocchio lcaba, single call"} <= set(names)
+    assert not any("disagrees" in note for note in found["notes"])
+
+
 def test_bench_in_words():
     assert "Sarrus" in run("bench", "zoo:chain:2", "--batch", "8", "--rounds", "1")
 

@@ -69,6 +69,11 @@ OPERATIONS = {
     ],
     "one of a list": lambda g, x, y, z: [pick([x * z, y * z, z * z, x * y, 7.0], 9.0 * z), pick([x, y], z)],
     "comparisons": lambda g, x, y, z: [g.binary(Op.LESS, x, y), x * g.binary(Op.LESS, y, x)],
+    "turned": lambda g, x, y, z: [
+        z.cos() * x - z.sin() * y, z.sin() * x + z.cos() * y, z.sin() * x - z.cos() * y, y * z.sin() + x * z.cos(),
+        z.cos() * z.cos() + z.sin() * z.cos(), z.sin() * z.sin() - z.cos() * z.sin(), x.cos() * z, x.sin() * z,
+        (x * y).cos() * x + (x * y).sin() * 2.0, (x * y).cos() * 2.0 - (x * y).sin() * x,
+    ],
     "constants": lambda g, x, y, z: [2.0, x, x, 0.0 * y],
 }  # fmt: skip
 

@@ -147,8 +147,8 @@ def test_short_text_is_written_out_some_times():
         assert tape.op_count.total == 3 * count
         np.testing.assert_allclose(native(tape, [x])[0], expected, rtol=1e-14, atol=1e-15)
         graph = Graph()
-        a = graph.inputs(0, 40)
-        assert tape_of(graph, (Port("a", (40,)),), {"y": repeat(square, a[:, None])}).loops == ()
+        a = graph.inputs(0, 20)
+        assert tape_of(graph, (Port("a", (20,)),), {"y": repeat(square, a[:, None])}).loops == ()
 
 
 def test_recursions_in_place_are_written_out_a_few_times():

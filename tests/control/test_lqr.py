@@ -9,6 +9,7 @@ import pytest
 
 import sarrus
 from sarrus import LqrConstraint, LqrStage, Status
+from sarrus.control import lqr as control_lqr
 from sarrus.errors import IllPosedError, ModelError
 
 TOLERANCE = 1e-9
@@ -103,7 +104,7 @@ def test_random_trees_with_constraints(seed):
         rows = int(rng.integers(1, 3))
         constraints.append(LqrConstraint({int(i): rng.normal(size=(rows, 4)) for i in where}, rng.normal(size=rows)))
     found, lam = check(stages, x0, constraints)
-    assert np.abs(np.concatenate(found.multipliers) - lam).max() < 1e-8 * (1.0 + np.abs(lam).max())
+    assert np.abs(np.concatenate(found.multipliers) - lam).max() < TOLERANCE * (1.0 + np.abs(lam).max())
 
 
 def chain(rng, count, n=3, m=2):
@@ -127,7 +128,7 @@ def test_constraints_at_every_stage():
     rng = np.random.default_rng(3)
     stages = chain(rng, 60)
     rows = [LqrConstraint({k: rng.normal(size=(1, 3))}, rng.normal(size=1)) for k in range(60)]
-    check(stages, rng.normal(size=3), rows, 1e-8)
+    check(stages, rng.normal(size=3), rows)
 
 
 def test_redundant_and_conflicting_constraints():
@@ -178,7 +179,7 @@ def test_scenario_trees_share_their_controls(seed):
         np.concatenate(found.x[1:]), z[: n * len(stages)], rtol=0, atol=TOLERANCE * (1 + np.abs(z).max())
     )
     for parent, at in at_u.items():
-        assert np.allclose(found.u[parent + 1], z[at : at + m], atol=1e-8)
+        assert np.allclose(found.u[parent + 1], z[at : at + m], atol=TOLERANCE)
 
 
 def test_the_riccati_recursion_is_the_special_case():
@@ -230,3 +231,13 @@ def test_mistakes_are_named():
         sarrus.lqr([LqrStage(-1, np.eye(2), np.ones((2, 1)))], np.zeros(2))
     with pytest.raises(ModelError, match="no stages"):
         sarrus.lqr([])
+
+
+def test_the_residual_tells_also_of_long_unstable_chains():
+    """Conditions are between neighbours, so that nothing grows along the chain that errors could hide behind."""
+    stages = [LqrStage(k - 1, 2.0 * np.eye(2), np.eye(2), Q=np.eye(2), R=np.eye(2)) for k in range(300)]
+    nodes = control_lqr.checked_stages(stages, 2)
+    found, _ = control_lqr._Sweeps(nodes, []).solved(np.ones(2))
+    assert control_lqr._conditions(nodes, [], False, found).residual < 1e-12
+    found.u[150][:] += 1e-3
+    assert control_lqr._conditions(nodes, [], False, found).residual > 1e-7

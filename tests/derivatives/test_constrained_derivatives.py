@@ -8,8 +8,14 @@ import pytest
 import sarrus
 from benchmarks import derivative_peers
 from sarrus import Status, zoo
+from sarrus.algorithms.tree.crba import composite_bodies
 from sarrus.errors import SarrusError
 from sarrus.importers.load import example_robots
+from sarrus.mechanics.mechanism import mechanism, rows_of
+from sarrus.mechanics.solvers.joint_space import ltdl
+from sarrus.mechanics.solvers.kkt_columns import Kkt
+from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
+from sarrus.mechanics.solvers.mobility import typical_mobilities
 from tests.algorithms.embedded_cases import state_of
 from tests.algorithms.kinds import limbs
 from tests.derivatives.differences import along_the_constraints, differences, slope
@@ -128,6 +134,35 @@ def test_methods_and_accelerations_that_are_given(method):
     for x, y, by in zip(accelerations, forces, differences(f, model, q, v, tau, k), strict=True):
         assert relative_error(x, by[:n], 1.0) < TOLERANCE
         assert relative_error(y, by[n:], 1.0) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["five_bar", "bennett"])
+def test_ok_means_that_every_derivative_is_finite(name):
+    """Rates so fast that products of them overflow, in values or in derivatives only."""
+    model = zoo.five_bar() if name == "five_bar" else zoo.bennett()
+    q, v = sarrus.random_state(model, 0)
+    told = 0
+    for exponent in (0, 76, 100, *range(140, 162, 2)):
+        with np.errstate(all="ignore"):
+            found = sarrus.forward_dynamics_derivatives.text(model, q, v * 10.0**exponent, np.zeros(model.nv))
+        is_finite = all(np.isfinite(np.asarray(x, float)).all() for x in found)
+        assert is_finite or found.status.item() != Status.OK
+        told += not is_finite
+    assert told
+
+
+def test_a_column_that_is_not_finite_is_seen_in_its_sum():
+    model = zoo.five_bar()
+    at = mechanism(model, *state_of(model, 1), None)
+    mass = ltdl(at.nodes, composite_bodies(at.nodes))
+    rows = rows_of(at, None, "a test")
+    J, supports = loop_jacobian(at, rows)
+    kkt = Kkt.factored(mass, J, supports, np.zeros(len(J)), typical_mobilities(model))
+    r = np.ones((model.nv, 3))
+    r[2, 1] = np.inf
+    with np.errstate(all="ignore"):
+        sums = kkt.solve(r, np.zeros((len(J), 3))).sums
+    assert np.isfinite(sums).tolist() == [True, False, True]
 
 
 def test_external_forces_are_joint_forces_by_the_jacobian():

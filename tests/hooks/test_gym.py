@@ -187,6 +187,13 @@ def test_in_the_shape_of_rsl_rl(envs):
     assert dones.dtype == torch.bool
 
 
+def made(simulation=None, **settings):
+    names = [name for name in settings if name in ("observation", "reward", "fallen")]
+    functions = {name: settings.pop(name) for name in names}
+    envs = sarrus.gym.VectorEnv(table(), replace(task(**settings), **functions), 5, **(simulation or {}))
+    return envs.step(np.zeros((5, 3)))
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "words"),
     [
@@ -197,8 +204,69 @@ def test_in_the_shape_of_rsl_rl(envs):
         (lambda envs: sarrus.gym.make_vec(table(), "fly"), UnknownNameError, "Valid: stand, walk"),
         (lambda envs: sarrus.gym.make_vec(sarrus.zoo.four_bar()), UnsupportedError, "first joint is free"),
         (lambda envs: task(joints=("knee",)), UnknownNameError, "leg_0"),
+        (lambda envs: task(substeps=0), StateError, "substeps"),
+        (lambda envs: task(dt=-1.0), StateError, "dt is -1.0"),
+        (lambda envs: task(gait={"leg_0": 0.0}), StateError, "needs a frequency"),
+        (lambda envs: task(gait={"hoof": 0.0}, frequency=1.0), UnknownNameError, "leg_0"),
+        (lambda envs: task(randomization={"colour": (1.0, 2.0)}), UnknownNameError, "masses, friction, gains"),
+        (lambda envs: task(randomization={"masses": (-1.0, 2.0)}), StateError, "0 < least <= most"),
+        (lambda envs: made(randomization={"gains": (0.9, 1.1)}, torques=True), StateError, "nothing that has gains"),
+        (lambda envs: made({"contacts": False}, randomization={"friction": (0.9, 1.1)}), StateError, "nothing touches"),
+        (lambda envs: sarrus.gym.VectorEnv(table(), task(), 0), StateError, "num_envs"),
+        (lambda envs: sarrus.gym.VectorEnv(table(), task(), 2, autoreset_mode="Sometimes"), ValueError, "Sometimes"),
+        (lambda envs: envs.step([["up"] * 3] * 5), StateError, "expected numbers"),
+        (lambda envs: made(reward=3.0), StateError, "reward is 3.0"),
+        (lambda envs: made(reward=sarrus.gym.Traced(lambda m, s: 1.0 if s.q[2] > 0.2 else 0.0)), StateError, "choose"),
+        (lambda envs: made(reward=sarrus.gym.Traced(lambda m, s: s.q)), StateError, "expected one number"),
+        (lambda envs: made(reward=lambda s: s.q), StateError, "reward: expected shape"),
+        (lambda envs: made(observation=lambda s: s.q[:, 0]), StateError, "observation: expected shape"),
     ],
 )
 def test_errors_are_in_words(envs, wrong, error, words):
     with pytest.raises(error, match=words):
         wrong(envs)
+
+
+def test_robots_differ_in_masses_friction_and_gains():
+    """A robot with factors moves as one that was built so, and each episode draws its own."""
+    ranges = {"masses": (0.5, 2.0), "friction": (0.2, 1.0), "gains": (0.7, 1.4)}
+    envs = sarrus.gym.VectorEnv(table(), task(randomization=ranges, seconds=1.0), 3)
+    envs.reset(seed=5)
+    for name, (least, most) in ranges.items():
+        assert least <= envs.factors[name].min() < envs.factors[name].max() <= most
+    first = {name: x.copy() for name, x in envs.factors.items()}
+    envs.reset(seed=5)
+    assert all(np.array_equal(x, first[name]) for name, x in envs.factors.items())
+    q, v = envs.situation.q.copy(), envs.situation.v.copy()
+    actions = np.random.default_rng(0).uniform(-1.0, 1.0, (12, 3, 3))
+    for action in actions:
+        envs.step(action)
+    for k in range(3):
+        factors = {name: x[k] for name, x in first.items()}
+        expected = built_with(table(), factors, actions[:, k]).run(q[k], v[k], steps=4 * len(actions))
+        assert envs.situation.q[k] == pytest.approx(expected.q[-1], abs=1e-8)
+        assert envs.situation.v[k] == pytest.approx(expected.v[-1], abs=1e-6)
+    envs.reset()
+    assert not np.array_equal(envs.factors["masses"], first["masses"])
+
+
+def built_with(model, factors, actions):
+    """A simulation of the model with these factors in its numbers, and actions as targets of its controller."""
+    from sarrus.spatial.inertia import Inertia
+
+    inertias = [body.inertia for body in model.bodies]
+    scaled = [
+        Inertia(k * x.mass, k * x.h, k * x.Sigma) for k, x in zip(factors["masses"].tolist(), inertias, strict=True)
+    ]
+    bodies = tuple(replace(body, inertia=x) for body, x in zip(model.bodies, scaled, strict=True))
+    friction = [
+        replace(x.friction, sliding=float(factors["friction"][0]) * x.friction.sliding) for x in model.geometries
+    ]
+    geometries = tuple(replace(x, friction=k) for x, k in zip(model.geometries, friction, strict=True))
+    model = replace(model, bodies=bodies, geometries=geometries)
+    home = model.home if model.home is not None else sarrus.neutral(model)
+    target = np.tile(home, (4 * len(actions), 1))
+    target[:, 7:] += 0.5 * np.repeat(actions, 4, axis=0)
+    kp, kd = factors["gains"] * [SETTINGS["kp"], SETTINGS["kd"]]
+    driven = np.r_[np.zeros(6), np.ones(3)]
+    return sarrus.Simulation(model, SETTINGS["dt"], controller=sarrus.pd(kp * driven, kd * driven, target))

@@ -199,3 +199,38 @@ def test_a_reduction_that_is_no_number():
         ImportFileError, match="line 4: mechanicalReduction 'big' of <transmission> 't': expected a number"
     ):
         sarrus.load(URDF.format(text + "</transmission>"))
+
+
+BORNE = """<mujoco><option integrator="RK4"/><worldbody>
+  <body name="a" pos="0 0 1" gravcomp="1">
+    <joint name="j1" axis="0 1 0" pos=".05 0 0" actuatorgravcomp="true" actuatorfrcrange="-4 4" ref=".2"/>
+    <geom type="capsule" fromto="0 0 0 .4 .1 0" size=".04"/>
+    <body name="b" pos=".4 0 0" gravcomp="0.6"><joint name="j2" axis="0 1 1" damping=".1"/>
+      <geom size=".05" pos=".2 0 .03"/>
+      <body name="c" pos=".1 .1 0" gravcomp="1.5" euler="10 20 30"><geom size=".04" pos="0 .05 0"/></body>
+      <body name="d" pos="0 0 .2" gravcomp="1"><joint name="j3" type="slide" axis="1 0 .2" actuatorgravcomp="true"/>
+        <geom size=".05"/></body>
+  </body></body></worldbody>
+  <actuator><motor joint="j1" gear="2"/><position joint="j3" kp="10"/></actuator></mujoco>"""
+
+
+def test_weights_that_something_bears():
+    """By motors, within their limits, and by itself; of bodies that a fixed joint merged, too."""
+    mujoco = pytest.importorskip("mujoco", exc_type=ImportError)
+    peer = mujoco.MjModel.from_xml_string(BORNE)
+    model = sarrus.from_mujoco(peer)
+    assert model.lost_physics == ()
+    forces_agree(peer, model)
+    q, v, u = np.array([0.3, -0.2, 0.05]), np.array([0.1, 0.4, -0.2]), np.array([0.2, 0.1])
+    data = mujoco.MjData(peer)
+    data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, u
+    for _ in range(50):
+        mujoco.mj_step(peer, data)
+    motion = sarrus.simulate(model, q, v, controls=u, steps=50, integrator="rk4", contacts=False)
+    np.testing.assert_allclose(motion.q[-1], data.qpos, atol=1e-9)
+    stiff = model.lock({"j2": -0.2})
+    whole = sarrus.actuator_forces(model, q, v * [1, 0, 1], u)
+    np.testing.assert_allclose(sarrus.actuator_forces(stiff, q[[0, 2]], v[[0, 2]], u), whole[[0, 2]], atol=1e-12)
+    both = sarrus.attach(model, model, "world", prefix="other_")
+    joined = sarrus.actuator_forces(both, *(np.concatenate([x, x]) for x in (q, v, u)))
+    np.testing.assert_allclose(joined, np.concatenate([sarrus.actuator_forces(model, q, v, u)] * 2), atol=1e-12)

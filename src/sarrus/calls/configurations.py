@@ -14,12 +14,12 @@ from sarrus.spatial.parameter import is_casadi
 def integrate(model: Model, q: Any, v: Any) -> Any:
     """q moved by the tangent v for unit time: rotations by the exponential, not by addition.
 
-    q  (nq,) or (B, nq), or CasADi
-    v  (nv,) or (B, nv), or CasADi; a velocity times a time
+    q        (nq,) or (B, nq), or CasADi
+    v        (nv,) or (B, nv), or CasADi; a velocity times a time
+    returns  what q is: an array, or a CasADi vector
+    errors   `StateError`: a wrong shape, or numbers that are not finite
 
-    Returns what q is: an array, or a CasADi vector.
-
-    >>> integrate(zoo.chain(2), [0.0, 0.0], [0.1, 0.2])
+    >>> sarrus.integrate(sarrus.zoo.chain(2), [0.0, 0.0], [0.1, 0.2])
     array([0.1, 0.2])
     """
     if is_casadi(q) or is_casadi(v):
@@ -31,6 +31,13 @@ def difference(model: Model, q0: Any, q1: Any) -> Any:
     """The shortest tangent v (nv,) or (B, nv) with integrate(q0, v) = q1; of CasADi symbols too.
 
     On symbols, quaternions are taken to have length one.
+
+    q0, q1   (nq,) or (B, nq): rad, m, unit quaternions xyzw
+    returns  (nv,) or (B, nv): rad, m
+    errors   `StateError`: a wrong shape, or numbers that are not finite
+
+    >>> sarrus.difference(sarrus.zoo.chain(2), [0.0, 0.0], [0.1, 0.2])
+    array([0.1, 0.2])
     """
     if is_casadi(q0) or is_casadi(q1):
         nq = (model.nq,)

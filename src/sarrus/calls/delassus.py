@@ -40,6 +40,16 @@ def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0
     method: default, that with the fewest operations on this robot among those that take its constraints. The matrix is
     singular where rows depend on each other (redundant constraints, singular configurations); damping > 0 makes it
     definite.
+
+    q        (nq,) or (B, nq)
+    damping  added to the diagonal
+    returns  (m, m) or (B, m, m): 1/kg, 1/(kg m^2)
+    errors   `UnsupportedError`: no constraints, or some that the method does not take
+
+
+    >>> robot = sarrus.zoo.chain_welded_tip(7)
+    >>> sarrus.delassus(robot, sarrus.random_state(robot, rng=0)[0]).shape
+    (6, 6)
     """
     method = default_delassus_method(model) if method is None else method
     check_name("method of delassus:", method, delassus_methods())
@@ -50,7 +60,20 @@ def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0
 
 
 def delassus_cholesky(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Array:
-    """Lower triangular L with L L^T = `delassus(...)`. Rows that depend on each other are an error that names them."""
+    """Lower triangular L with L L^T = `delassus(...)`. Rows that depend on each other are an error that names them.
+
+    q        (nq,) or (B, nq)
+    method   the name of an algorithm: ltl_osim, pv_osim, pv_osimr, efpa or kjr; default: as in `delassus`
+    damping  added to the diagonal
+    returns  (m, m) or (B, m, m)
+    errors   `UnsupportedError`: no constraints, or some that the method does not take;
+             `StateError`: rows that depend on each other
+
+
+    >>> robot = sarrus.zoo.chain_welded_tip(7)
+    >>> sarrus.delassus_cholesky(robot, sarrus.random_state(robot, rng=0)[0]).shape
+    (6, 6)
+    """
     A = delassus(model, q, method, damping)
     if is_casadi(A):
         raise UnsupportedError("delassus_cholesky takes numbers; for symbols use casadi.chol(sarrus.delassus(...)).T")
@@ -65,7 +88,20 @@ def delassus_cholesky(model: Model, q: Any, method: str | None = None, damping: 
 
 
 def operational_space_inertia(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Array:
-    """Lambda = (J M^-1 J^T + damping)^-1 (m, m). Rows that depend on each other are an error that names them."""
+    """Lambda = (J M^-1 J^T + damping)^-1 (m, m). Rows that depend on each other are an error that names them.
+
+    q        (nq,) or (B, nq)
+    method   the name of an algorithm: ltl_osim, pv_osim, pv_osimr, efpa or kjr; default: as in `delassus`
+    damping  added to the diagonal
+    returns  (m, m) or (B, m, m): kg, kg m^2
+    errors   `UnsupportedError`: no constraints, or some that the method does not take;
+             `StateError`: rows that depend on each other
+
+
+    >>> robot = sarrus.zoo.chain_welded_tip(7)
+    >>> sarrus.operational_space_inertia(robot, sarrus.random_state(robot, rng=0)[0]).shape
+    (6, 6)
+    """
     L = delassus_cholesky(model, q, method, damping)
     inverse = np.linalg.solve(L, np.broadcast_to(np.eye(L.shape[-1]), L.shape))
     return np.swapaxes(inverse, -1, -2) @ inverse

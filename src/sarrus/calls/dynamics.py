@@ -24,7 +24,13 @@ _BALANCED = 1e-6  # of the forces on the joints
 
 
 def methods() -> dict[str, AnyAlgorithm]:
-    """Every method of forward dynamics, by name: `.cost`, `.supports`, `.summary`, `.references`."""
+    """Every method of forward dynamics, by name: `.cost`, `.supports`, `.summary`, `.references`.
+
+    returns  algorithms by name
+
+    >>> "lcaba" in sarrus.methods()
+    True
+    """
     return {name: x for name, x in catalog().items() if x.output_names[0] == "qdd" and x.family != "derivatives"}
 
 
@@ -62,6 +68,17 @@ def forward_dynamics(
     arguments  further inputs and options of the method: `k`, `external_forces`, `weight`, ...
 
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
+
+    q          (nq,) or (B, nq)
+    v, tau     (nv,) or (B, nv): rad/s, m/s; N m, N
+    returns    `qdd`, `forces`, `residual`, `iterations`, `status`, `fallback`, as `lcaba` does
+    errors     `StateError`: arrays of a wrong shape, or not finite; `UnknownNameError`: no such method;
+               `UnsupportedError`: a method that cannot do this model
+
+    >>> robot = sarrus.zoo.chain_welded_tip(7)
+    >>> q, v = sarrus.random_state(robot, rng=0)
+    >>> sarrus.Status(sarrus.forward_dynamics(robot, q, v, np.zeros(7)).status).words
+    'ok'
     """
     if method is None and isinstance(model, Model):
         default, start = default_dynamics(model, arguments), time.perf_counter()

@@ -44,6 +44,14 @@ def interpreted(yes: bool = True) -> Iterator[None]:
     """Inside, public calls run the text of algorithms (or, with `False`, compile themselves again): for `pdb`.
 
     The environment variable SARRUS_INTERPRET=1 does the same for a whole program.
+
+    yes      False: compile again
+    returns  a context manager
+    errors   none
+
+    >>> with sarrus.interpreted():
+    ...     sarrus.aba(sarrus.zoo.chain(1), [0.0], [0.0], [0.0]).shape
+    (1,)
     """
     token = interpreting.set(yes)
     try:

@@ -1,4 +1,4 @@
-"""The same algorithm by Pinocchio and MuJoCo, where they are installed and can load the file."""
+"""The same algorithm by Pinocchio and MuJoCo, where they are installed and have one."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sarrus.cli.pinocchio_twin import in_columns, pinocchio_constraints, pinocchio_twin
+from sarrus.errors import UnsupportedError
 from sarrus.importers.document import read_document
 from sarrus.importers.load import example_robot
 from sarrus.importers.mjcf import compile_mjcf
 from sarrus.importers.mujoco_state import from_mujoco_state, to_mujoco_state
-from sarrus.importers.pinocchio_model import to_pinocchio_configuration
 from sarrus.model.model import Model
+from sarrus.registry.table import find
 
-_PINOCCHIO_DERIVATIVES = {"aba_derivatives": "computeABADerivatives", "rnea_derivatives": "computeRNEADerivatives"}
-_PINOCCHIO_BATCH = {"aba": "abaInParallel", "rnea": "rneaInParallel"}
+_DERIVATIVES = {"aba_derivatives": "computeABADerivatives", "rnea_derivatives": "computeRNEADerivatives"}
+_IN_PARALLEL = {"aba": "abaInParallel", "rnea": "rneaInParallel"}
+_ACCURACY = 1e-8  # that Pinocchio's proximal methods are asked for
+_MU = {"constraintDynamics": 1e-8, "lcaba": 1e-4}  # its regularisation, at which each is right to 1e-6
 
 
 class Peer(NamedTuple):
@@ -26,7 +30,13 @@ class Peer(NamedTuple):
     name: str
     single: Callable[[], Any]
     batch: Callable[[], Any] | None
-    first: np.ndarray  # the peer's result for state 0, to validate against
+    first: np.ndarray  # the peer's result for state 0, to validate against: the first of our outputs
+    agreement: float = 1e-9  # relative: how well they must agree
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it must agree, or else something is wrong; iterated methods fail at some states."""
+        return self.agreement <= 1e-9
 
 
 def robot_file(robot: str) -> Path | None:
@@ -38,59 +48,68 @@ def robot_file(robot: str) -> Path | None:
     return path if kind != "zoo" and path.is_file() else None
 
 
-def pinocchio_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:
-    """Pinocchio on the same states, or why not."""
-    if method not in ("aba", "rnea", "crba", *_PINOCCHIO_DERIVATIVES):
-        return f"Pinocchio: no counterpart of {method}"
-    built = _built(robot_file(robot), model)
-    if isinstance(built, str):
-        return built
-    if method in _PINOCCHIO_DERIVATIVES:
-        return _pinocchio_derivatives(built, model, method, arrays)
+def pinocchio_peers(model: Model, method: str, arrays: list[np.ndarray]) -> list[Peer | str]:
+    """Pinocchio on the same robot and states, every method of it that computes the same, or why there is none."""
+    constrained = find(method).output_names[:2] == ("qdd", "forces")
+    if method not in ("aba", "rnea", "crba", *_DERIVATIVES) and not (constrained and model.active_constraints):
+        return [f"Pinocchio: no counterpart of {method}{' without constraints' if constrained else ''}"]
+    try:
+        import pinocchio  # noqa: F401
+    except ImportError:
+        return ["Pinocchio: not installed (pip install pin)"]
+    try:
+        twin = pinocchio_twin(model)
+        if constrained:
+            return [_constrained(twin, model, name, arrays) for name in _MU]
+    except UnsupportedError as error:
+        return [f"Pinocchio: {error}"]
+    return [_derivatives(twin, method, arrays) if method in _DERIVATIVES else _of_a_tree(twin, method, arrays)]
+
+
+def _of_a_tree(twin: Any, method: str, arrays: list[np.ndarray]) -> Peer:
     import pinocchio as pin
 
-    data = built.createData()
-    q = to_pinocchio_configuration(model, arrays[0])
-    rest = arrays[1:]
-    first = [np.ascontiguousarray(x[0]) for x in (q, *rest)]
-    single, batch = partial(getattr(pin, method), built, data, *first), None
-    if method in _PINOCCHIO_BATCH and hasattr(pin, "ModelPool"):
-        columns = [np.asfortranarray(x.T) for x in (q, *rest)]
+    first = [np.ascontiguousarray(x[0]) for x in arrays]
+    single, batch = partial(getattr(pin, method), twin, twin.createData(), *first), None
+    if method in _IN_PARALLEL and hasattr(pin, "ModelPool"):
+        columns = [in_columns(x) for x in arrays]
         out = np.zeros_like(columns[1])
-        batch = partial(getattr(pin, _PINOCCHIO_BATCH[method]), 1, pin.ModelPool(built, 1), *columns, out)
+        batch = partial(getattr(pin, _IN_PARALLEL[method]), 1, pin.ModelPool(twin, 1), *columns, out)
     reference = np.array(single())
     if method == "crba":
         reference = np.triu(reference) + np.triu(reference, 1).T
     return Peer("Pinocchio", single, batch, reference)
 
 
-def _built(path: Path | None, model: Model) -> Any:
-    """Pinocchio's model of the file, or why there is none."""
-    if path is None or path.suffix != ".urdf":
-        return "Pinocchio: it can only be compared on a URDF file"
-    try:
-        import pinocchio as pin
-    except ImportError:
-        return "Pinocchio: not installed (pip install pin)"
-    floating = any(body.joint.name == "root_joint" and body.joint.type.name == "free" for body in model.bodies)
-    built = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
-    if list(built.names)[1:] != list(model.joint_names):
-        return "Pinocchio: it orders the joints of this file differently"
-    return built
-
-
-def _pinocchio_derivatives(built: Any, model: Model, method: str, arrays: list[np.ndarray]) -> Peer:
+def _derivatives(twin: Any, method: str, arrays: list[np.ndarray]) -> Peer:
     """Of forward or inverse dynamics, in the order of our results."""
     import pinocchio as pin
 
-    data = built.createData()
-    q, v, x = (np.ascontiguousarray(a[0]) for a in (to_pinocchio_configuration(model, arrays[0]), *arrays[1:3]))
-    single = partial(getattr(pin, _PINOCCHIO_DERIVATIVES[method]), built, data, q, v, x)
+    data = twin.createData()
+    q, v, x = (np.ascontiguousarray(a[0]) for a in arrays[:3])
+    single = partial(getattr(pin, _DERIVATIVES[method]), twin, data, q, v, x)
     by = [np.array(part) for part in single()]
     by[2] = np.triu(by[2]) + np.triu(by[2], 1).T  # Pinocchio fills half of what is symmetric
-    value = pin.aba(built, built.createData(), q, v, x) if method == "aba_derivatives" else data.tau
-    first = np.concatenate([np.ravel(value), *(np.ravel(part) for part in by)])
-    return Peer("Pinocchio", single, None, first)
+    value = pin.aba(twin, twin.createData(), q, v, x) if method == "aba_derivatives" else data.tau
+    return Peer("Pinocchio", single, None, np.concatenate([np.ravel(value), *(np.ravel(part) for part in by)]))
+
+
+def _constrained(twin: Any, model: Model, name: str, arrays: list[np.ndarray]) -> Peer | str:
+    """Constrained forward dynamics, to about our accuracy."""
+    import pinocchio as pin
+
+    if not hasattr(pin, name):
+        return f"Pinocchio {pin.__version__} has no {name}"
+    models, datas = pinocchio_constraints(model, twin)
+    data = twin.createData()
+    if name == "lcaba":
+        pin.computeJointMinimalOrdering(twin, data, models)
+    else:
+        pin.initConstraintDynamics(twin, data, models, datas)
+    settings = pin.ProximalSettings(_ACCURACY, _MU[name], 20)
+    first = [np.ascontiguousarray(x[0]) for x in arrays[:3]]
+    single = partial(getattr(pin, name), twin, data, *first, models, datas, settings)
+    return Peer(f"Pinocchio {name}", single, None, np.array(single()), agreement=1e-5)
 
 
 def mujoco_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRe
 
 import sarrus
 from sarrus.cli import arguments
+from sarrus.cli.cluster import simulate_on_cluster
 from sarrus.cli.console import print_plain
 from sarrus.cli.simulation_report import report, show
 from sarrus.cli.simulation_start import initial_state, integrator_for, outside_limits
@@ -100,6 +101,13 @@ def simulate(
         typer.Option(help="Write the trajectory: FILE.npz, FILE.parquet, or a directory: streamed, memory bounded."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the directory of --save.")] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --batch: on the workers of a Ray cluster, at HOST:PORT, auto or local (needs ray).",
+        ),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw it: FILE.png, .pdf or .svg (needs matplotlib).")] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser (needs viser).")] = False,
     extended: arguments.Extended = None,
@@ -126,6 +134,10 @@ def simulate(
         [bold]sarrus simulate zoo:biped:True --controller pd --kp 400 --kd 20[/bold]
         [bold]sarrus simulate zoo:stewart --batch 1000 -d 1[/bold]
 
+    A hundred thousand of them on a Ray cluster, one file per piece; after Ctrl-C, --resume computes what is missing:
+
+        [bold]sarrus simulate zoo:stewart --batch 100000 -d 1 --cluster auto --save sweep[/bold]
+
     Geometries that can meet touch, with friction; joint limits and loops hold in the same solve. What was decided and
     what does not happen is said as notes: implicit steps because joints are stiff, shapes that never touch, no floor.
 
@@ -141,6 +153,8 @@ def simulate(
         raise StateError("--q and --keyframe both say where it starts: give one of them")
     if (restitution or self_collision) and not contacts:
         raise StateError("--restitution and --self-collision are of contacts: give them without --no-contacts")
+    if cluster is not None and batch is None:
+        raise StateError("--cluster is for many robots: give --batch N")
     _check_outputs(save, resume, plot, view)
     console = Console(quiet=quiet or as_json)
     bar = Progress(
@@ -175,7 +189,7 @@ def simulate(
             if keyframe is None and len(loaded.keyframes):
                 notes.append(f"the file has keyframes, with controls: --keyframe {' or '.join(loaded.keyframes)}")
             streamed = {"save": save, "resume": resume} if save is not None and save.suffix == "" else {}
-            if not streamed:
+            if not streamed or cluster is not None:
                 _check_memory(simulation, duration, batch or 1)
             bar.update(task, description="compiling")
             began = time.perf_counter()
@@ -184,7 +198,11 @@ def simulate(
             compiled = time.perf_counter() - began
             bar.update(task, description="simulating", total=1.0)
             clock = Clock(lambda done, total: bar.update(task, completed=done / max(total, 1)))
-            trajectory = simulation.run(q0, v0, duration, controls=controls, progress=clock.tick, **streamed)
+            if cluster is None:
+                trajectory = simulation.run(q0, v0, duration, controls=controls, progress=clock.tick, **streamed)
+            else:
+                steps = round(duration / dt)
+                trajectory = simulate_on_cluster(cluster, simulation, q0, v0, steps, controls, clock.tick, save, resume)
             clock.stop()
             bar.update(task, description="looking at it", total=None)
             # A file is read with the robot as it is loaded: without feedback added, without anything embedded.
@@ -192,7 +210,11 @@ def simulate(
             acts = chosen is not None or controls is not None
             summary = report(kept, trajectory.model, acts, clock.seconds, compiled) | {"notes": notes}
     except KeyboardInterrupt:
-        Console(stderr=True).print("interrupted before the first step: there is nothing to keep")
+        kept_pieces = cluster is not None and save is not None and save.suffix == ""
+        words = f"the pieces in {save} are kept: --resume goes on" if kept_pieces else "there is nothing to keep"
+        Console(stderr=True).print(
+            f"interrupted: {words}" if cluster else f"interrupted before the first step: {words}"
+        )
         raise typer.Exit(INTERRUPTED) from None
     _deliver(console, kept, summary, robot + ground * " --ground", save, plot, as_json)
     if view and not summary["interrupted"]:
@@ -268,7 +290,9 @@ def _deliver(
         if save.suffix != "":  # a directory has it already
             trajectory.save(save)
         summary["saved"] = str(save)
-        print_plain(console, f"saved {save}; play it: sarrus view {robot} --trajectory {save}")
+        pieces = (save / "pieces.json").is_file()  # of a cluster: a trajectory of so many robots is not for a viewer
+        played = "sarrus.ray.read reads it" if pieces else f"play it: sarrus view {robot} --trajectory {save}"
+        print_plain(console, f"saved {save}; {played}")
     if plot is not None:
         trajectory.plot(plot)
         summary["plot"] = str(plot)

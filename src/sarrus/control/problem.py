@@ -22,9 +22,14 @@ class LqrStage:
     parent  the number of a stage before it; -1: x_parent is the initial state
     A       (n, n of the parent)
     B       (n, m); m may be 0: no control
+    c       (n,)
+    q, r    (n,) and (m,)
     Q, R    symmetric, positive semidefinite; R + B^T (cost to go) B must be positive definite
 
     c, Q, q, R and r are zero where they are left out (None).
+
+    >>> sarrus.LqrStage(parent=-1, A=[[1.0]], B=[[0.1]], R=[[1.0]]).parent
+    -1
     """
 
     parent: int
@@ -41,6 +46,10 @@ class LqrStage:
 class LqrConstraint:
     """Rows between states: sum over stages of matrix @ x = value. One stage: a terminal or a path constraint; two: a
     periodic problem (`{0: I, last: -I}`), or agents that meet.
+
+    >>> periodic = sarrus.LqrConstraint({0: np.eye(2), 9: -np.eye(2)}, np.zeros(2))
+    >>> sorted(periodic.matrices)
+    [0, 9]
     """
 
     matrices: Mapping[int, Any]  # by number of the stage, (rows, n)

@@ -15,14 +15,19 @@ from sarrus.status import Status
 
 
 class ScenarioResult(NamedTuple):
-    """States and controls per node of the tree; a leaf's control is empty. `status` as of `lqr`."""
+    """States and controls per node of the tree; a leaf's control is empty. `status` as of `lqr`.
 
-    x: list[Array]
-    u: list[Array]
-    multipliers: list[Array]
-    cost: float
-    residual: float
-    status: int
+    >>> two = [sarrus.LqrStage(-1, [[1.0]], [[gain]], Q=[[0.5]], R=[[0.5]]) for gain in (0.5, 1.5)]
+    >>> sarrus.scenario_tree(two, x0=[1.0]).status
+    <Status.OK: 0>
+    """
+
+    x: list[Array]  # per node; the first is x0
+    u: list[Array]  # per node: the decision that is made there
+    multipliers: list[Array]  # per constraint: the cost changes by -multiplier per value
+    cost: float  # of all stages together
+    residual: float  # the largest, of dynamics, constraints and stationarity, relative to the size of their terms
+    status: int  # a `sarrus.Status`
 
 
 def scenario_tree(stages: Sequence[LqrStage], x0: Any, constraints: Sequence[LqrConstraint] = ()) -> ScenarioResult:
@@ -34,6 +39,14 @@ def scenario_tree(stages: Sequence[LqrStage], x0: Any, constraints: Sequence[Lqr
 
     A decision is a stage of its own, whose state is (x, u) and whose control is u; the children follow without one.
     So the sweeps are the same, and the work still grows linearly.
+
+    x0           the state at which the first decision is made
+    returns      states and controls per node: the first are those of x0
+    errors       `ModelError`: matrices that do not fit each other, siblings whose controls have different sizes
+
+    >>> two = [sarrus.LqrStage(-1, [[1.0]], [[gain]], Q=[[0.5]], R=[[0.5]]) for gain in (0.5, 1.5)]
+    >>> len(sarrus.scenario_tree(two, x0=[1.0]).u[0])
+    1
     """
     start = np.asarray(x0, dtype=float)
     children: dict[int, list[int]] = {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sarrus.control.problem import START, Stage
+from sarrus.control.problem import Stage
 from sarrus.errors import IllPosedError
 from sarrus.spatial.arrays import Array
 
@@ -118,7 +118,7 @@ def through(stage: Stage, V: CostToGo, passed: Passed, number: int) -> tuple[Arr
     Di = np.linalg.inv(D)
     P = np.eye(len(H)) - H @ B @ Di @ B.T
     KB, h = K @ B, f - H @ c
-    passed.Di, passed.H, passed.f, passed.K = Di, H, f, K
+    passed.Di = Di
     u = Di @ (B.T @ h - stage.r)  # without multipliers, at x_parent = 0
     return (
         A.T @ P @ H @ A, A.T @ (P @ h + H @ B @ Di @ stage.r), K @ P.T @ A, V.L + KB @ Di @ KB.T, V.l + K @ (c + B @ u),
@@ -134,15 +134,11 @@ def control(stage: Stage, passed: Passed, x: Array, lam: Array) -> tuple[Array, 
 
 def closed_at(parents: list[int], stages_of: list[list[int]]) -> list[int]:
     """Per constraint, the stage below which all of its stages lie, or START."""
-
-    def path(i: int) -> list[int]:
-        out = [i]
-        while out[-1] != START:
-            out.append(parents[out[-1]])
-        return out
-
     found = []
     for stages in stages_of:
-        common = set(path(stages[0])).intersection(*(path(i) for i in stages[1:]))
-        found.append(next(i for i in path(stages[0]) if i in common))
+        left = set(stages)
+        while len(left) > 1:  # parents have smaller numbers: the last stage cannot be an ancestor of the others
+            last = max(left)
+            left = (left - {last}) | {parents[last]}
+        found.append(left.pop())
     return found

@@ -84,7 +84,14 @@ def check_derivatives(
     algorithms    names of derivatives; default: all that this model can have
     frame         of derivatives of frames; default: that of the last body
 
-    >>> print(sarrus.check_derivatives(robot))
+
+    rng           of the random state: a generator, or the seed of one
+    tolerance     relative: what may be between the two
+    returns       a `DerivativeCheck`: `str` says what was compared and how well it agrees
+    errors        `UnknownNameError`: no such algorithm or frame; `StateError`: arrays of a wrong shape
+
+    >>> print(sarrus.check_derivatives(sarrus.zoo.chain(2), algorithms=["rnea_derivatives"]))
+    derivatives of 'chain_2' beside differences...
     """
     rng = np.random.default_rng(rng)
     if q is None or v is None:

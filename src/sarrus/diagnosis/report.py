@@ -29,7 +29,12 @@ class ConstraintDiagnosis:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What `diagnose` found. `str()` says it in words."""
+    """What `diagnose` found. `str()` says it in words.
+
+    >>> found = sarrus.diagnose(sarrus.zoo.four_bar())
+    >>> found.rows, found.rank, found.mobility
+    (5, 2, 1)
+    """
 
     model: str
     q: Array  # (nq,) where rank and all that follows were determined
@@ -39,14 +44,14 @@ class Diagnosis:
     error: float  # closure error at the configuration that was given
     remaining: float  # ... and at q
     outside_limits: tuple[str, ...]  # joints that are outside their limits at q
-    constraints: tuple[ConstraintDiagnosis, ...]
-    nv: int
-    rows: int
-    rank: int
+    constraints: tuple[ConstraintDiagnosis, ...]  # what was found of each
+    nv: int  # velocities
+    rows: int  # of the active constraints
+    rank: int  # how many of them are independent at q
     generic_rank: int  # at a configuration near by
     gap: float  # smallest singular value that counts over the largest that does not; inf: none is left out
     singular_values: Array  # of the rows, scaled to unit length in the kinetic metric
-    mobility: int
+    mobility: int  # velocities that are left free: nv - rank
     condition: float  # of J M^-1 J^T, on its range
     suggested_mu: float  # penalty (LCABA's convention: large is stiff) that gains two digits per iteration
     groups: tuple[tuple[str, ...], ...]  # constraints that share a redundancy

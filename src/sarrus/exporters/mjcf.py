@@ -72,6 +72,8 @@ class _Writer:
             self.report.add("pictures: not written")
         add_equalities(self.model, self.root, self.joints, self.report, self._named_frame)
         add_actuators(self.model, self.root, self.joints, self.report)
+        if self.model.gravity_compensation.weights:
+            self.report.add("gravity compensation: not written", lost=True)
         self._contacts()
         self._keyframes()
         return self.report.written(self.root, path)

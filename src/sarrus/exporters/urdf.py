@@ -194,6 +194,8 @@ class _Writer:
             self.report.add("which geometries meet and which do not: not written", lost=True)
 
     def _actuators(self) -> None:
+        if self.model.gravity_compensation.weights:
+            self.report.add("gravity compensation: URDF has none", lost=True)
         for actuator in self.model.actuators:
             if actuator.kind != "motor" or len(actuator.joints) != 1 or actuator.gain[0] != 1.0:
                 self.report.add(f"actuator {actuator.name!r} ({actuator.kind}): URDF has motors only", lost=True)

@@ -35,6 +35,14 @@ def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> B
 
     Columns are taken one after the other, parents first, if they say something that those before do not: what a body
     shares with its parent is counted there.
+
+    motors   names of joints and loop closures that are actuated; only of robots with embedded constraints
+    rng      the seed of the random states
+    returns  `names`, `columns` and `matrix`: forces are Y[:, columns] @ (matrix @ pi)
+    errors   `UnsupportedError`: motors of a robot without embedded constraints
+
+    >>> len(sarrus.base_parameters(sarrus.zoo.chain(2)).names) < 20
+    True
     """
     if motors and model.embedding is None:
         raise UnsupportedError(

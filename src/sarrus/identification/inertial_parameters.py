@@ -16,7 +16,13 @@ from sarrus.spatial.inertia import Inertia
 
 
 def parameter_names(model: Model) -> tuple[str, ...]:
-    """(10 nb,): "m of upper_arm", "mx of upper_arm", ..."""
+    """(10 nb,): "m of upper_arm", "mx of upper_arm", ...
+
+    returns  a name for each number of `inertial_parameters`
+
+    >>> sarrus.parameter_names(sarrus.zoo.chain(1))[0]
+    'm of link_0'
+    """
     return tuple(f"{name} of {body.name}" for body in model.bodies for name in PARAMETERS)
 
 
@@ -24,6 +30,11 @@ def inertial_parameters(model: Model) -> Array:
     """pi (10 nb,): per body m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz, in its frame, about its origin.
 
     Pinocchio's order (`Inertia.toDynamicParameters`); what `inverse_dynamics_regressor` is multiplied by.
+
+    returns  (10 nb,): kg, kg m, kg m^2
+
+    >>> sarrus.inertial_parameters(sarrus.zoo.chain(2)).shape
+    (20,)
     """
     if not model.is_numeric:
         raise UnsupportedError(f"{model.name!r} has symbols: its inertial parameters are no numbers")
@@ -31,7 +42,17 @@ def inertial_parameters(model: Model) -> Array:
 
 
 def with_inertial_parameters(model: Model, parameters: Any) -> Model:
-    """The same robot with other inertial parameters (10 nb,). Whether they are physical is not looked at."""
+    """The same robot with other inertial parameters (10 nb,). Whether they are physical is not looked at.
+
+    parameters  (10 nb,) in the order of `inertial_parameters`: kg, kg m, kg m^2
+    returns     a `Model`
+    errors      `StateError`: another number of them
+
+    >>> arm = sarrus.zoo.chain(2)
+    >>> heavier = sarrus.with_inertial_parameters(arm, 2.0 * sarrus.inertial_parameters(arm))
+    >>> bool(np.isclose(heavier.mass, 2.0 * arm.mass))
+    True
+    """
     pi = as_state_array("parameters", parameters, 10 * model.nb)
     if pi.ndim != 1:
         raise UnsupportedError(f"parameters: expected shape ({10 * model.nb},), got {pi.shape}")

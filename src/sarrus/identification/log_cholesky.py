@@ -20,7 +20,15 @@ from sarrus.spatial.arrays import Array
 
 
 def physical_parameters(theta: Array) -> Array:
-    """pi (..., 10) of free numbers theta (..., 10): always those of some density of mass."""
+    """pi (..., 10) of free numbers theta (..., 10): always those of some density of mass.
+
+    theta    (10,) or (..., 10)
+    returns  its shape: kg, kg m, kg m^2
+    errors   none: every theta has its pi
+
+    >>> sarrus.physical_parameters(np.zeros(10)).shape
+    (10,)
+    """
     theta = np.asarray(theta, float)
     alpha, d1, d2, d3, s12, s23, s13, t1, t2, t3 = np.moveaxis(theta, -1, 0)
     zero, one = np.zeros_like(alpha), np.ones_like(alpha)
@@ -38,7 +46,16 @@ def physical_parameters(theta: Array) -> Array:
 
 
 def log_cholesky(pi: Array) -> Array:
-    """theta (10,) of the parameters (10,) of a body; an error if no density of mass has them."""
+    """theta (10,) of the parameters (10,) of a body; an error if no density of mass has them.
+
+    pi       (10,) in the order of `inertial_parameters`: kg, kg m, kg m^2
+    returns  (10,)
+    errors   `InertiaError`: no density of mass has these parameters
+
+    >>> pi = sarrus.inertial_parameters(sarrus.zoo.chain(1))
+    >>> bool(np.allclose(sarrus.physical_parameters(sarrus.log_cholesky(pi)), pi))
+    True
+    """
     pi = np.asarray(pi, float)
     P = np.block([[second_moment(pi), pi[1:4, None]], [pi[1:4], pi[0]]])
     try:

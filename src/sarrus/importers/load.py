@@ -42,6 +42,14 @@ def load(
 
     What the model does not represent is listed in `model.import_report`, physics that is lost (`model.lost_physics`)
     first.
+
+    returns            a `Model`
+    errors             `ImportFileError`: a file that is missing or broken; `InertiaError`, `ModelError`: a robot that
+                       cannot be; `MissingDependencyError`: example-robot-data is not installed
+
+    >>> stone = "<link name='stone'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+    >>> sarrus.load(f"<robot name='stone'>{stone}</robot>", floating_base=True).nv
+    6
     """
     if isinstance(source, (list, tuple)):
         if extended is not None:

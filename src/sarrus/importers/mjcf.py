@@ -33,6 +33,13 @@ def load_mjcf(source: Source, floating_base: bool | None = None, *, allow_outsid
     floating_base  None: as the file says; True: the one body in the world gets a free joint "root_joint" if it has no
                    joint; False: its free joint is removed
     allow_outside  read files that the file names, such as `<include file="../arm.xml">`, also outside its folder
+    source         a path, or the text itself
+    returns        a `Model`
+    errors         `ImportFileError`: a file that is missing or broken; `ModelError`: a robot that cannot be
+
+    >>> text = "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    >>> sarrus.load_mjcf(text).nv
+    1
     """
     document, files, keys = read_document(source), AssetFiles(), []
     compiled, notes = compile_mjcf(document, floating_base, files, keys, allow_outside=allow_outside)

@@ -77,10 +77,7 @@ def report_the_rest(mj: Any, builder: ModelBuilder) -> None:
     ):  # fmt: skip
         if count:
             builder.report(f"{count} {what}: not represented")
-    for count, what in (
-        (mj.nflex, "flexes"), (mj.nplugin, "plugins"),
-        (int(np.count_nonzero(mj.body_gravcomp)), "bodies with gravity compensation"),
-    ):  # fmt: skip
+    for count, what in ((mj.nflex, "flexes"), (mj.nplugin, "plugins")):
         if count:
             builder.report(f"{count} {what}: not represented", lost=True)
     if mj.opt.density or mj.opt.viscosity:

@@ -50,7 +50,17 @@ _WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, 
 
 
 def from_mujoco(mj_model: Any) -> Model:
-    """A model from a `mujoco.MjModel`. Sensors and the like are listed in the import report."""
+    """A model from a `mujoco.MjModel`. Sensors and the like are listed in the import report.
+
+    mj_model  a compiled model
+    returns   a `Model`
+    errors    `UnsupportedError`: something that no `Model` can represent
+
+    >>> import mujoco
+    >>> text = "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    >>> sarrus.from_mujoco(mujoco.MjModel.from_xml_string(text)).nv
+    1
+    """
     return import_mujoco(mj_model, (), AssetFiles())
 
 
@@ -100,6 +110,7 @@ class _Importer:
         sites = self._add_sites()
         add_constraints(self.mj, self.builder, self.bodies, self.joints, sites)
         controls = add_actuators(self.mj, self.builder, self.joints)
+        self._bear_weights()
         add_visuals(self.mj, self.builder, self.bodies, self.files)
         add_geometries(self.mj, self.builder, self.bodies, self.files)
         keys = fitting(self.mj, self.keys)
@@ -172,6 +183,16 @@ class _Importer:
             self.builder.add_body(
                 name, parent, joint="fixed", joint_name=joint_name, position=p - R @ anchor, rotation=R, **inertial
             )
+
+    def _bear_weights(self) -> None:
+        """Gravity compensation of bodies; where motors do it, they do nothing where there are none (as in MuJoCo)."""
+        mj = self.mj
+        for body in np.flatnonzero(mj.body_gravcomp):
+            self.builder.bear_weight(
+                self.bodies[body], float(mj.body_gravcomp[body] * mj.body_mass[body]), mj.body_ipos[body]
+            )  # fmt: skip
+        if mj.body_gravcomp.any():
+            self.builder.motors_bear_weight(*(self.joints[k] for k in np.flatnonzero(mj.jnt_actgravcomp)))
 
     def _anchor(self, joint: int) -> Array:
         """Where the joint's motion is centred, in the MuJoCo body. Only the distance from a hinge's axis matters."""

@@ -48,6 +48,13 @@ def from_pinocchio(model: Any) -> Model:
 
     A composite joint, and `SphericalZYX`, become a chain of joints named "joint/1", "joint/2", ... with massless bodies
     between. Frames are kept; where Pinocchio has several of one name (a body and a fixed joint, say) the first is.
+
+    returns  a `Model`
+    errors   `UnsupportedError`: a joint of a type that no `Model` can represent
+
+    >>> import pinocchio
+    >>> sarrus.from_pinocchio(pinocchio.buildSampleModelManipulator()).nv
+    6
     """
     builder = ModelBuilder(model.name or "robot", gravity=model.gravity.linear)
     bodies = _body_names(model)

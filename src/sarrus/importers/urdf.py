@@ -54,6 +54,15 @@ def load_urdf(
 
     `mimic`, and URDF+'s `<loop>` and `<coupling>`, become declared constraints; the joints stay ordinary ones.
     A simple `<transmission>` becomes a motor with a gear (`model.actuators`).
+
+    source             a path, or the text itself
+    returns            a `Model`
+    errors             `ImportFileError`: a file that is missing or broken; `InertiaError`, `ModelError`: a robot that
+                       cannot be
+
+    >>> stone = "<link name='stone'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
+    >>> sarrus.load_urdf(f"<robot name='stone'>{stone}</robot>", floating_base=True).nv
+    6
     """
     extension = Extension("") if extended is None else read_extension(extended)
     document = read_document(source)

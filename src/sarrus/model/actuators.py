@@ -26,15 +26,19 @@ UNLIMITED: Range = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class Actuator:
-    """A motor or servo; `joints` are (name, coefficient). `ModelBuilder.add_actuator` makes one."""
+    """A motor or servo; `joints` are (name, coefficient). `ModelBuilder.add_actuator` makes one.
 
-    name: str
-    joints: tuple[tuple[str, float], ...]
-    gear: float = 1.0
-    gain: Three = (1.0, 0.0, 0.0)
-    bias: Three = (0.0, 0.0, 0.0)
-    control_range: Range = UNLIMITED
-    force_range: Range = UNLIMITED
+    >>> sarrus.Actuator("motor", (("hip", 1.0),), gear=6.0).gear
+    6.0
+    """
+
+    name: str  # unique in the model
+    joints: tuple[tuple[str, float], ...]  # names and coefficients: its length is their sum, times the gear
+    gear: float = 1.0  # lengths per joint coordinate
+    gain: Three = (1.0, 0.0, 0.0)  # force per control: a constant, per length, per speed
+    bias: Three = (0.0, 0.0, 0.0)  # force without control: a constant, per length, per speed
+    control_range: Range = UNLIMITED  # least and largest control
+    force_range: Range = UNLIMITED  # least and largest force: N m, N
 
     @property
     def joint(self) -> str:

@@ -51,32 +51,39 @@ class Joint:
 
     `lower` and `upper` have one number per element of q (infinite where unlimited, quaternions always);
     the other arrays have one per velocity.
+
+    >>> sarrus.zoo.chain(2).bodies[0].joint.type.name
+    'revolute'
     """
 
-    name: str
-    type: AbstractJointType
+    name: str  # unique in the model
+    type: AbstractJointType  # revolute, prismatic, free, ...
     axes: tuple[Array, ...]  # unit vectors
     armature: Array  # (nv,) rotor inertia seen at the joint, exact in the mass matrix
-    damping: Array  # (nv,)
-    friction: Array  # (nv,) dry friction
-    stiffness: Array  # (nv,)
+    damping: Array  # (nv,) N m s/rad, N s/m
+    friction: Array  # (nv,) dry friction: N m, N
+    stiffness: Array  # (nv,) N m/rad, N/m
     rest: Array  # (nq,) where the spring is slack
-    lower: Array  # (nq,)
-    upper: Array  # (nq,)
-    velocity_limit: Array  # (nv,)
-    effort_limit: Array  # (nv,)
+    lower: Array  # (nq,) rad, m
+    upper: Array  # (nq,) rad, m
+    velocity_limit: Array  # (nv,) rad/s, m/s
+    effort_limit: Array  # (nv,) N m, N
     effort_lower: Array | None = None  # (nv,) the least effort, where that is not -effort_limit
     independent: bool | None = None  # URDF+: whether the file calls this coordinate independent
 
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A moving body: `placement` is the joint frame in the parent body; at q = neutral the body frame lies on it."""
+    """A moving body: `placement` is the joint frame in the parent body; at q = neutral the body frame lies on it.
 
-    name: str
-    parent: int
-    joint: Joint
-    placement: Placement
+    >>> sarrus.zoo.chain(2).bodies[1].parent
+    0
+    """
+
+    name: str  # unique in the model
+    parent: int  # number of a body before it; -1: the world
+    joint: Joint  # between the parent and this body
+    placement: Placement  # of the joint frame in the parent body
     inertia: Inertia  # in the body frame
 
     def __post_init__(self) -> None:
@@ -85,11 +92,15 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A named pose on a body (or on the world, body = -1)."""
+    """A named pose on a body (or on the world, body = -1).
 
-    name: str
-    body: int
-    placement: Placement
+    >>> sarrus.zoo.chain(2).frames[-1].name
+    'tip'
+    """
+
+    name: str  # unique in the model
+    body: int  # number of the body; -1: the world
+    placement: Placement  # in the body frame
 
     def __post_init__(self) -> None:
         freeze(self.placement.R, self.placement.p)

@@ -16,6 +16,7 @@ from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, Joint, Placement
 from sarrus.model.constraints import Constraint
 from sarrus.model.fields import as_gravity, field, nonphysical, placement
 from sarrus.model.geometries import ContactShape, Geometry, GeometryPair
+from sarrus.model.gravity_compensation import NOTHING_BORNE, BorneWeight, GravityCompensation
 from sarrus.model.make_geometry import make_geometry, make_pair
 from sarrus.model.make_joint import make_joint
 from sarrus.model.model import Model
@@ -37,9 +38,14 @@ class _Link:
 class ModelBuilder:
     """Collect bodies, frames, constraints and actuators in any order, then `build()`.
 
-    >>> builder = ModelBuilder("pendulum")
-    >>> builder.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5), inertia=0.01 * np.eye(3))
-    >>> model = builder.build()
+    name     of the robot
+    gravity  (3,) in the world: m/s^2
+
+    >>> builder = sarrus.ModelBuilder("pendulum")
+    >>> heavy = {"mass": 1.0, "com": (0, 0, -0.5), "inertia": 0.01 * np.eye(3)}
+    >>> builder = builder.add_body("bob", joint="revolute", axis=(0, 1, 0), **heavy)
+    >>> builder.build().nv
+    1
     """
 
     def __init__(self, name: str = "robot", *, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
@@ -50,6 +56,7 @@ class ModelBuilder:
         self._constraints: dict[str, Constraint] = {}
         self._joint_names: set[str] = set()
         self._actuators: dict[str, Actuator] = {}
+        self._borne = NOTHING_BORNE
         self._visuals: list[tuple[str, Visual]] = []
         self._geometries: dict[str, tuple[str, Geometry]] = {}
         self._geometry_pairs: list[GeometryPair] = []
@@ -129,6 +136,23 @@ class ModelBuilder:
         if name in self._actuators:
             raise NameClashError(f"there is an actuator {name!r} already")
         self._actuators[name] = actuator(name, joint, **numbers)
+        return self
+
+    def bear_weight(self, frame: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> ModelBuilder:
+        """Let something bear the weight of `mass` kg at a point of a frame (MJCF's `gravcomp`); see
+        `motors_bear_weight`.
+        """
+        if not np.isfinite([mass, *com]).all():
+            raise ModelError(
+                f"the weight that is borne at frame {frame!r}: mass {mass!r} and com {com!r} must be finite"
+            )
+        x, y, z = (float(c) for c in com)
+        self._borne += GravityCompensation((BorneWeight(frame, float(mass), (x, y, z)),))
+        return self
+
+    def motors_bear_weight(self, *joints: str) -> ModelBuilder:
+        """At these joints it is their motors that bear such weights: part of `sarrus.actuator_forces`."""
+        self._borne += GravityCompensation((), joints)
         return self
 
     def add_visual(
@@ -255,6 +279,7 @@ class ModelBuilder:
             lost_physics=lost,
             visuals=tuple(visual.moved(*found(body)) for body, visual in self._visuals),
             actuators=tuple(self._actuators.values()),
+            gravity_compensation=self._borne,
             geometries=tuple(placed(*declared) for declared in self._geometries.values()),
             geometry_pairs=tuple(self._geometry_pairs),
             excluded_pairs=tuple(self._excluded_pairs),

@@ -30,6 +30,15 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
     are joined in that order. What is embedded in `model` stays so; `other` must not be embedded. Keyframes of one name
     are joined; a robot that has none of that name is at home. Planes and height fields of `other` are left out where
     it is mounted on a body that moves (a line of the report).
+
+    other    the robot to mount
+    frame    the name of the frame of `model` that it is mounted on
+    returns  the `Model` of both
+    errors   `NameClashError`: both have a name; `UnknownNameError`: no such frame; `ModelError`: `other` is embedded
+
+    >>> both = sarrus.attach(sarrus.zoo.chain(3), sarrus.zoo.chain(2), "tip", prefix="hand_")
+    >>> both.nv
+    5
     """
     mount = model.frame(frame)
     if other.embedding is not None:
@@ -84,6 +93,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         embedding=_joined_embedding(model, other),
         visuals=(*model.visuals, *(v.moved(*mounted(v.body, Placement.identity())) for v in other.visuals)),
         actuators=(*model.actuators, *(_renamed_actuator(a, named) for a in other.actuators)),
+        gravity_compensation=model.gravity_compensation + other.gravity_compensation.renamed(named),
         geometries=(*model.geometries, *geometries),
         geometry_pairs=(*model.geometry_pairs, *pairs),
         excluded_pairs=(*model.excluded_pairs, *((named(a), named(b)) for a, b in other.excluded_pairs)),

@@ -21,6 +21,7 @@ from sarrus.model.content import hash_of
 from sarrus.model.embedding import Embedding
 from sarrus.model.fields import as_gravity, placement
 from sarrus.model.geometries import GROUND, Geometry, GeometryPair, Plane
+from sarrus.model.gravity_compensation import NOTHING_BORNE, GravityCompensation
 from sarrus.model.keyframes import Keyframe, Keyframes
 from sarrus.model.layout import StateLayout, spans
 from sarrus.model.make_geometry import make_geometry
@@ -42,13 +43,17 @@ class Model:
     """A robot: bodies in an order in which parents come first, frames, declared constraints.
 
     Every body is also a frame of that name, and so is every link that a fixed joint merged into a body.
+
+    >>> robot = sarrus.zoo.chain(7)
+    >>> robot.nq, robot.nv, robot.nb
+    (7, 7, 7)
     """
 
-    name: str
-    bodies: tuple[Body, ...]
-    frames: tuple[Frame, ...]
-    constraints: tuple[Constraint, ...] = ()
-    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    name: str  # of the robot
+    bodies: tuple[Body, ...]  # that move, parents first
+    frames: tuple[Frame, ...]  # named poses on bodies and on the world
+    constraints: tuple[Constraint, ...] = ()  # as declared, the inactive ones among them
+    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))  # (3,) in the world: m/s^2
     import_report: tuple[str, ...] = ()  # what the file says and the model does not represent
     lost_physics: tuple[str, ...] = ()  # the lines of the report that make it move otherwise than the file says
     ill_posed: str = ""  # why accelerations are not defined, if a file was loaded in spite of that
@@ -56,6 +61,7 @@ class Model:
     home: Array | None = None  # (nq,) the configuration in which a file shows the robot; None: neutral
     visuals: tuple[Visual, ...] = ()  # what it looks like; no part of `digest`
     actuators: tuple[Actuator, ...] = ()  # what controls do; no part of `digest`
+    gravity_compensation: GravityCompensation = NOTHING_BORNE  # weights that something bears; no part of `digest`
     geometries: tuple[Geometry, ...] = ()  # what it touches with, the world's among them; no part of `digest`
     geometry_pairs: tuple[GeometryPair, ...] = ()  # that may meet although their categories do not say so
     excluded_pairs: tuple[tuple[str, str], ...] = ()  # of links (or "world") whose own geometries never meet

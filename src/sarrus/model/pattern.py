@@ -26,7 +26,13 @@ class Pattern(NamedTuple):
 
 
 def mass_matrix_pattern(model: Model) -> Pattern:
-    """Elements of joints that are on one path to the root: those of the mass matrix, and of `rnea_derivatives`."""
+    """Elements of joints that are on one path to the root: those of the mass matrix, and of `rnea_derivatives`.
+
+    returns  `rows` and `columns` (k,) of these elements, in order of rows
+
+    >>> len(sarrus.mass_matrix_pattern(sarrus.zoo.chain(3)).rows)
+    9
+    """
     tree = tree_of(model)
     found = np.zeros((model.nv, model.nv), dtype=bool)
     for i, node in enumerate(tree.nodes):

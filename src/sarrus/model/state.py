@@ -46,7 +46,13 @@ def check_configuration(model: Model, q) -> Array:
 
 
 def neutral(model: Model) -> Array:
-    """The configuration of zeros and identity rotations."""
+    """The configuration of zeros and identity rotations.
+
+    returns  (nq,): rad, m, unit quaternions xyzw
+
+    >>> sarrus.neutral(sarrus.zoo.chain(2))
+    array([0., 0.])
+    """
     parts = [body.joint.type.neutral() for body in model.bodies]
     return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -131,7 +137,17 @@ def difference_of(model: Model, q0: Array, q1: Array) -> Array:
 
 
 def normalize(model: Model, q) -> Array:
-    """q with its quaternions scaled to length one."""
+    """q with its quaternions scaled to length one.
+
+    q        (nq,) or (B, nq)
+    returns  what q is: an array of its shape
+    errors   `StateError`: a wrong shape, or a quaternion without a direction
+
+    >>> stone = sarrus.zoo.chain(1, floating=True)
+    >>> q = sarrus.neutral(stone)
+    >>> bool(np.allclose(sarrus.normalize(stone, 2.0 * q)[3:7], q[3:7]))
+    True
+    """
     q = as_state_array("q", q, model.nq)
     for joint, start in model.layout.quaternions:
         if np.any(np.linalg.norm(q[..., start : start + 4], axis=-1) == 0.0):

@@ -47,6 +47,13 @@ def embed(
 
     Contacts and constraints that were not named stay, for lcaba, pv and all other methods; without any, use `ce_aba`.
     Masses, centres, inertias and armatures may be symbols; lengths and axes are numbers.
+
+    returns      a `Model` with an `embedding`; `model.spanning` is the one that it was made of
+    errors       `ModelError`: it is embedded already; `UnsupportedError`: nothing to embed; `UnknownNameError`: no such
+                 constraint or joint; `StateError`: loops that are open at `at`
+
+    >>> sarrus.embed(sarrus.zoo.four_bar()).ny
+    1
     """
     if model.embedding is not None:
         raise ModelError(f"model {model.name!r} is embedded already; begin with `model.spanning`")

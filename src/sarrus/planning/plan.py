@@ -17,18 +17,23 @@ HYBRID = "hybrid"
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model's forward dynamics are computed. `explain()` says why; `draw()` shows it."""
+    """How a model's forward dynamics are computed. `explain()` says why; `draw()` shows it.
 
-    model_name: str
+    >>> plan = sarrus.plan(sarrus.zoo.four_bar())
+    >>> print(plan.explain())
+    four_bar...
+    """
+
+    model_name: str  # of the model that it is for
     digest: str  # of the model that it is for
-    batch: bool
+    batch: bool  # whether for batches of states
     candidates: tuple[Candidate, ...]  # those that were counted, the best first, then those that were ruled out
     clusters: tuple[Cluster, ...] = ()  # what is embedded
-    why: str = ""
+    why: str = ""  # in words
     searched: bool = True  # False: from the model's structure alone
-    rows: int = 0
+    rows: int = 0  # that are not embedded
     rank: int = 0  # of these rows, at the states that were looked at
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what else might be done
     seconds: float = field(default=0.0, compare=False)  # that planning took
 
     @property

@@ -48,12 +48,17 @@ class Recut:
 
     near: a configuration of the model that is converted to. Angles that a cut joint has are known up to full turns, and
     quaternions up to their sign; default: nearest to home
+
+    >>> loops = sarrus.zoo.four_bar()
+    >>> other = sarrus.recut(loops, {loops.constraints[0].name: loops.joint_names[1]})
+    >>> other.model.nv
+    3
     """
 
-    original: Model
-    model: Model
-    cuts: tuple[Cut, ...]
-    reversed_joints: tuple[str, ...]
+    original: Model  # as it was
+    model: Model  # on the other spanning tree
+    cuts: tuple[Cut, ...]  # which joint became a loop closure, and which closure a joint
+    reversed_joints: tuple[str, ...]  # whose parent and child changed places
 
     def to_new(self, q: Any, v: Any = None, near: Any = None) -> tuple[Array, Array]:
         """q and v of the original as q and v of `model`; (n,) or (B, n)."""
@@ -173,6 +178,14 @@ def recut(model: Model, cuts: Mapping[str, str]) -> Recut:
     actuator and no armature; damping, friction, springs and limits of it are lost, and reported as lost physics.
     External forces are in body frames, and those of bodies that hang the other way round have moved: frames of their
     old names are where they were.
+
+    returns  a `Recut`: `model`, and functions that convert states both ways
+    errors   `UnknownNameError`: no such loop or joint; `UnsupportedError`: a joint that is not on the loop, or that has
+             an actuator or armature
+
+    >>> loops = sarrus.zoo.four_bar()
+    >>> sarrus.recut(loops, {loops.constraints[0].name: loops.joint_names[1]}).cuts[0].joint
+    '...'
     """
     if model.embedding is not None:
         raise UnsupportedError("recut: the model has embedded constraints: begin with `model.spanning`")

@@ -32,11 +32,12 @@ NONE, DIAGONAL, BLOCK_DIAGONAL = "none", "diagonal", "block_diagonal"
 def without_rotors(model: Model, reflected_inertia: str = DIAGONAL) -> Model:
     """An approximation of a geared robot: its rotors do not spin, and their inertia is reflected onto other joints.
 
-    reflected_inertia
-        "none"            rotors are part of what carries them: a tree
-        "diagonal"        the same, with the diagonal of A^T J A as armature of the joints that they drive
-        "block_diagonal"  all of A^T J A: an embedded model (for `ce_aba` and its like), in which each rotor is an
-                          armature of its own joint and weighs nothing
+    reflected_inertia  "none": rotors are part of what carries them: a tree; "diagonal": the same, with the diagonal of
+                       A^T J A as armature of the joints that they drive; "block_diagonal": all of A^T J A: an embedded
+                       model (for `ce_aba` and its like), in which each rotor is an armature of its own joint and weighs
+                       nothing
+    returns            a `Model`
+    errors             `UnknownNameError`: another word; `UnsupportedError`: no rotors; `ModelError`: it is embedded
 
     J are the rotors' moments of inertia about their axes, A their speeds per speed of the other joints. What is left
     out: how rotors and what carries them accelerate each other, and gyroscopic moments. `sarrus.embed(model)` leaves
@@ -44,6 +45,9 @@ def without_rotors(model: Model, reflected_inertia: str = DIAGONAL) -> Model:
     gears.
 
     A rotor is a body that turns about an axis, round about it, carries nothing, and is held by linear couplings only.
+
+    >>> sarrus.without_rotors(sarrus.zoo.link_and_rotor()).nv
+    1
     """
     check_name("reflected_inertia", reflected_inertia, (NONE, DIAGONAL, BLOCK_DIAGONAL))
     gears = _gears(model)

@@ -51,12 +51,18 @@ _BEHIND_CLUSTERS = "prox_ltl"
 def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool = False) -> Plan:
     """How this model's forward dynamics are best computed: what to embed, which method, in which order.
 
-    batch  whether for batches of states, in which all lanes wait for the slowest, or for single ones
-    cache  whether a plan that is on disk will do, and this one is kept there
-    recuts whether `notes` are to say what opening loops at other joints would save (`sarrus.recut`); that takes longer
+    batch   whether for batches of states, in which all lanes wait for the slowest, or for single ones
+    cache   whether a plan that is on disk will do, and this one is kept there
+    recuts  whether `notes` are to say what opening loops at other joints would save (`sarrus.recut`); that takes longer
 
     It takes seconds, once: plans are kept on disk, by content. From then on `forward_dynamics(model, ...)`,
     `compile(model)` and `simulate(model, ...)` go by it unless a method is named. `plan.explain()` says why.
+
+    returns  a `Plan`
+    errors   `UnsupportedError`: a model with symbols
+
+    >>> sarrus.plan(sarrus.zoo.chain(3)).candidates[0].method
+    'aba'
     """
     if not isinstance(model, Model):
         raise UnsupportedError(f"plan: the first argument is a sarrus Model, got {type(model).__name__}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from inspect import Parameter, Signature, cleandoc, signature
+from inspect import Parameter, Signature, signature
 from sys import modules
 from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
@@ -14,6 +14,7 @@ import numpy as np
 from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.independent import independent_positions
 from sarrus.model.model import Model
+from sarrus.registry.documentation import documentation
 from sarrus.registry.features import Feature
 from sarrus.registry.named_result import named_result
 
@@ -86,15 +87,18 @@ class Algorithm(Generic[P, R]):
 
     `text` is the plain function, unchecked, of one state: what other algorithms call and what is traced. `outputs` is
     None when the result is a NamedTuple, whose fields are the names.
+
+    >>> sarrus.aba.cost, sarrus.aba.input_names
+    ('O(n)', ('q', 'v', 'tau', 'external_forces'))
     """
 
-    name: str
-    text: Callable[P, R]
-    inputs: tuple[Input, ...]
-    outputs: str | None
-    options: tuple[str, ...] = ()
-    cost: str = ""
-    references: tuple[str, ...] = ()
+    name: str  # that of the function and of its file
+    text: Callable[P, R]  # the plain function
+    inputs: tuple[Input, ...]  # the arrays that it takes
+    outputs: str | None  # the name of the one array that it gives; None: a NamedTuple
+    options: tuple[str, ...] = ()  # names of its arguments that are no arrays
+    cost: str = ""  # how operations grow with bodies n, rows m and depth d
+    references: tuple[str, ...] = ()  # keys of `sarrus.cite`
     supports: Feature = Feature.MULTI_DOF  # what of a model it takes into account
     ignores: Feature = Feature.EVERYTHING  # what of a model makes no difference to it
     needs: Feature = Feature.NOTHING  # what a model must have
@@ -106,7 +110,6 @@ class Algorithm(Generic[P, R]):
     def __post_init__(self) -> None:  # what `help` and `inspect` look for
         vars(self).update(
             __name__=self.name, __qualname__=self.name, __module__=self.text.__module__, __wrapped__=self.text,
-            __doc__=self._documentation(),
         )  # fmt: skip
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -134,11 +137,6 @@ class Algorithm(Generic[P, R]):
     def summary(self) -> str:
         """The first sentence of the docstring."""
         return (self.text.__doc__ or "").strip().split("\n")[0]
-
-    def _documentation(self) -> str:
-        said = {"cost": self.cost, "supports": str(self.supports), "references": ", ".join(self.references)}
-        table = "\n".join(f"{name:<11} {words}" for name, words in said.items() if words)
-        return f"{cleandoc(self.text.__doc__ or '')}\n\n{table}"
 
     @property
     def family(self) -> str:
@@ -214,3 +212,16 @@ class Algorithm(Generic[P, R]):
 
 
 AnyAlgorithm = Algorithm[..., Any]
+
+
+class _Documentation:
+    """`__doc__`: of the class what stands there, of an algorithm its `documentation`, written when somebody asks."""
+
+    def __init__(self, of_the_class: str | None) -> None:
+        self.of_the_class = of_the_class
+
+    def __get__(self, algorithm: AnyAlgorithm | None, owner: type) -> str | None:
+        return self.of_the_class if algorithm is None else documentation(algorithm)
+
+
+Algorithm.__doc__ = _Documentation(Algorithm.__doc__)  # type: ignore[assignment]

@@ -13,6 +13,9 @@ class Feature(Flag):
 
     A model is asked for the first ones (`found_in`), and refused if it has more than an algorithm knows. The last three
     depend on the state and on options: they say what the algorithm is right about, and the tests hold it to that.
+
+    >>> str(sarrus.ltl.supports & sarrus.Feature.CONSTRAINTS)
+    'contacts and link rows'
     """
 
     LINKS = auto()  # constraints of links against the world

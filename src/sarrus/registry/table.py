@@ -76,7 +76,13 @@ def algorithm(
 
 
 def catalog() -> dict[str, AnyAlgorithm]:
-    """Every algorithm, by name: `.cost`, `.supports`, `.summary`, `.op_count(model)`, `.compile(model)`, ..."""
+    """Every algorithm, by name: `.cost`, `.supports`, `.summary`, `.op_count(model)`, `.compile(model)`, ...
+
+    returns  algorithms by name, in the order of the rooms of `algorithms/`
+
+    >>> sarrus.catalog()["aba"] is sarrus.aba
+    True
+    """
     families = [*FAMILIES, *(x.family for x in _entered.values())]  # those of users come last
     return dict(sorted(_entered.items(), key=lambda item: (families.index(item[1].family), item[0])))
 
@@ -143,7 +149,12 @@ def bibliography() -> dict[str, str]:
 def cite(*methods: str) -> str:
     """BibTeX of the publications behind these algorithms, each once.
 
-    >>> print(sarrus.cite("pv", "efpa"))
+    methods  names of algorithms
+    returns  BibTeX, as one string
+    errors   `UnknownNameError`: no such algorithm
+
+    >>> sarrus.cite("aba").splitlines()[0]
+    '@book{featherstone2008,'
     """
     keys = dict.fromkeys(key for method in methods for key in find(method).references)
     return "\n\n".join(bibliography()[key] for key in keys)

@@ -9,9 +9,11 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.model.actuators import Actuator
+from sarrus.model.gravity_compensation import GravityCompensation
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import Algorithm, Input
 from sarrus.simulation.controllers import AbstractController, CasadiController
+from sarrus.simulation.gravity_compensation import bearing_forces
 from sarrus.simulation.joint_forces import clamp, clamp_effort
 from sarrus.spatial.arrays import Array, Scalar, vector
 
@@ -19,12 +21,23 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     """The joint forces (nv,) or (B, nv) that the model's actuators make of controls (nu,) or (B, nu).
 
-    Arrays, or CasADi symbols. Effort limits of joints cut what all motors of a joint do together.
+    Arrays, or CasADi symbols. Effort limits of joints cut what all motors of a joint do together, and the weights that
+    they bear (MJCF's `actuatorgravcomp`) are part of it: MuJoCo's `qfrc_actuator`.
+
+    q, v      (n,) or (B, n): rad, m; rad/s, m/s
+    controls  (nu,) or (B, nu), in the order of `model.actuators`
+    returns   (nv,) or (B, nv): N m, N
+    errors    `StateError`: arrays of a wrong shape, or not finite; `UnsupportedError`: a model without actuators
+
+    >>> text = "<mujoco><worldbody><body><joint name='hip'/><geom size='.1'/></body></worldbody>"
+    >>> robot = sarrus.load(text + "<actuator><motor joint='hip' gear='6'/></actuator></mujoco>")
+    >>> sarrus.actuator_forces(robot, q=[0.0], v=[0.0], controls=[0.5])
+    array([3.])
     """
     needs_actuators(model)
     inputs = (Input("q", False), Input("v", False), Input("controls", False, (model.nu,)))
-    algorithm = Algorithm("actuator_forces", limited_torques, inputs, "tau", ("actuators",))
-    return algorithm(model, model.actuators, q, v, controls)
+    algorithm = Algorithm("actuator_forces", limited_torques, inputs, "tau", ("actuators", "borne"))
+    return algorithm(model, model.actuators, model.gravity_compensation, q, v, controls)
 
 
 def needs_actuators(model: Model) -> None:
@@ -36,15 +49,25 @@ def needs_actuators(model: Model) -> None:
         )
 
 
-def limited_torques(model: Model, actuators: tuple[Actuator, ...], q: Array, v: Array, controls: Array) -> Array:
+def limited_torques(
+    model: Model, actuators: tuple[Actuator, ...], borne: GravityCompensation, q: Array, v: Array, controls: Array
+) -> Array:
     """(nv,) what the joints get: `torques` cut at their effort limits (MJCF's `actuatorfrcrange`)."""
-    return clamp_effort(model, torques(model, actuators, q, v, controls, np.zeros(model.nv)))
+    return clamp_effort(model, torques(model, actuators, borne, q, v, controls, np.zeros(model.nv)))
 
 
 def torques(
-    model: Model, actuators: tuple[Actuator, ...], q: Array, v: Array, controls: Array, lookahead: Array
+    model: Model,
+    actuators: tuple[Actuator, ...],
+    borne: GravityCompensation,
+    q: Array,
+    v: Array,
+    controls: Array,
+    lookahead: Array,
 ) -> Array:
-    """(nv,), for floats and symbols alike. lookahead: seconds by which springs look ahead, per velocity."""
+    """(nv,), for floats and symbols alike, with the weights that motors bear. lookahead: seconds by which springs look
+    ahead, per velocity.
+    """
     tau: list[Scalar] = [0.0] * model.nv
     for actuator, u in zip(actuators, controls, strict=True):
         joints = [model.joint_index(name) for name, _ in actuator.joints]
@@ -58,7 +81,7 @@ def torques(
         force = clamp(vector(force), *actuator.force_range)[0]
         for k, moment in zip(at, moments, strict=True):
             tau[k] = tau[k] + moment * force
-    return vector(*tau)
+    return vector(*tau) + bearing_forces(model, borne, q, by_motors=True)
 
 
 def _affine(numbers: tuple[float, float, float], length: Scalar, speed: Scalar) -> Scalar:
@@ -80,6 +103,7 @@ class Actuated(AbstractController):
     """Actuators as a controller that is compiled in. Controls are an input of the kernel, or what a policy says."""
 
     actuators: tuple[Actuator, ...]
+    borne: GravityCompensation
     controls: Any = field(default=None, repr=False, compare=False)
     policy: CasadiController | None = None
 
@@ -103,17 +127,18 @@ class Actuated(AbstractController):
             controls = inputs["controls"]
         else:
             controls = self.policy.evaluate(model, q, v, t, ("controls", len(self.actuators)))
-        return torques(model, self.actuators, q, v, controls, np.array(self.lookahead or np.zeros(model.nv)))
+        lookahead = np.array(self.lookahead or np.zeros(model.nv))
+        return torques(model, self.actuators, self.borne, q, v, controls, lookahead)
 
 
 def actuated(model: Model, controls: Any) -> Actuated:
     """The model's actuators under controls: an array, or what `sarrus.controller` made of a CasADi function."""
     needs_actuators(model)
     if isinstance(controls, CasadiController):
-        return Actuated(model.actuators, policy=controls)
+        return Actuated(model.actuators, model.gravity_compensation, policy=controls)
     if isinstance(controls, AbstractController):
         raise UnsupportedError(
             f"controls is {type(controls).__name__}, which gives joint forces. Valid: an array, a function "
             f"(t, q, v) -> controls, sarrus.controller(casadi_function)"
         )
-    return Actuated(model.actuators, controls)
+    return Actuated(model.actuators, model.gravity_compensation, controls)

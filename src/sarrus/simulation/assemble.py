@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sarrus.errors import AssemblyError, StateError, UnsupportedError, check_name
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, difference, limits, moved, outside_limits, starting_configuration
+from sarrus.simulation.configuration_result import ConfigurationResult
 from sarrus.simulation.projection import CLOSED, Projector, most_violated_constraint, with_position_constraints
 from sarrus.simulation.random_states import project_within_limits, random_configurations
 from sarrus.spatial.arrays import Array
@@ -20,19 +21,6 @@ _FINER = 8  # so many steps for one where that fails
 _FARTHEST = 0.7  # radians or metres that another joint may move in such a step, on the same branch
 
 
-class AssembleResult(NamedTuple):
-    """Loops are closed at q, up to `error` (metres or radians). `status` is a `sarrus.Status`."""
-
-    q: Array  # (nq,) or (B, nq)
-    error: Array  # () or (B,)
-    status: Array  # () or (B,)
-    outside_limits: tuple[str, ...]  # joints that are outside their limits, somewhere in the batch
-
-    def in_words(self) -> list[str]:
-        """The status of every assembly."""
-        return [Status(int(k)).words for k in np.atleast_1d(self.status)]
-
-
 def assemble(
     model: Model,
     known: Mapping[str, Any] | None = None,
@@ -41,7 +29,7 @@ def assemble(
     attempts: int = 64,
     rng: np.random.Generator | int | None = 0,
     strict: bool = True,
-) -> AssembleResult:
+) -> ConfigurationResult:
     """Where the other joints are when these are there: `assemble(model, {"crank": 0.3}).q`.
 
     Loops have several assemblies (elbow up, elbow down). This one goes continuously from a reference: it moves the
@@ -53,6 +41,12 @@ def assemble(
     near      the reference (nq,) or (B, nq); default: the pose in the file, or neutral. Its loops need not be closed
     attempts  random restarts
     strict    raise an AssemblyError where nothing is found; else the status tells, and q is what comes nearest
+    rng       of the restarts: a generator, or the seed of one
+    returns   a `ConfigurationResult`: q, error, status, joints outside their limits
+    errors    `AssemblyError`: nothing was found, and `strict`; `UnknownNameError`: no such joint
+
+    >>> sarrus.assemble(sarrus.zoo.four_bar(), {"crank_joint": 0.3}).in_words()
+    ['ok']
     """
     if not model.is_numeric:
         raise UnsupportedError("assemble: the model has symbols in it; give them numbers first")
@@ -77,7 +71,8 @@ def assemble(
     if strict and (status == Status.NO_ASSEMBLY).any():
         raise _impossible(closing, known or {}, q, error, status)
     names = tuple(model.joint_names[k] for k in np.flatnonzero(outside_limits(model, q).any(axis=0)))
-    return AssembleResult(q[0], error[0], status[0], names) if single else AssembleResult(q, error, status, names)
+    found = ConfigurationResult(q, error, status, names)
+    return found.only() if single else found
 
 
 def _wanted(model: Model, known: Mapping[str, Any], reference: Array) -> tuple[Array, bool]:

@@ -72,14 +72,15 @@ class PD(AbstractController):
 
     def torque(self, model: Model, q: Array, v: Array, t: Scalar, inputs: dict[str, Array]) -> Array:
         kp, kd = self.gains(model)
+        stiffer, damped = inputs.get("gains_factor", (1.0, 1.0))
         lookahead = np.array(self.lookahead or np.zeros(model.nv))
         parts = [np.zeros(0)]
         for joint, of_q, of_v in joints_of(model):
             wanted = inputs["v_target"][of_v] if "v_target" in inputs else np.zeros(joint.type.nv)
-            tau = kd[of_v] * (wanted - v[of_v])
+            tau = damped * kd[of_v] * (wanted - v[of_v])
             if kp[of_v].any():
                 error = difference_to(joint.type, q[of_q], inputs["q_target"][of_q])
-                tau = tau + kp[of_v] * (error - lookahead[of_v] * v[of_v])
+                tau = tau + stiffer * kp[of_v] * (error - lookahead[of_v] * v[of_v])
             parts.append(tau)
         tau = np.concatenate(parts)
         return tau + inputs["feedforward"] if "feedforward" in inputs else tau
@@ -88,10 +89,15 @@ class PD(AbstractController):
 def pd(kp: Any, kd: Any, q_target: Any, v_target: Any = None, feedforward: Any = None) -> PD:
     """tau = kp (q_target - q) + kd (v_target - v) + feedforward, compiled into the step.
 
-    kp, kd       one number (for every joint but free ones) or one per velocity
-    q_target     (nq,), (T, nq) for every step, or (B, T, nq); an axis of length 1 is held. Rotations are compared as
-                 rotations.
+    kp, kd                 one number (for every joint but free ones) or one per velocity
+    q_target               (nq,), (T, nq) for every step, or (B, T, nq); an axis of length 1 is held. Rotations are
+                           compared as rotations.
     v_target, feedforward  likewise with nv
+    returns                a controller for `Simulation` and `simulate`
+    errors                 `StateError`: gains or targets that are not finite, or do not fit the robot
+
+    >>> sarrus.simulate(sarrus.zoo.chain(2), controller=sarrus.pd(20.0, 2.0, [0.1, 0.2]), duration=0.01).q.shape
+    (11, 2)
     """
     targets = {"q_target": q_target, "v_target": v_target, "feedforward": feedforward}
     given = tuple(name for name, x in targets.items() if x is not None or name == "q_target")
@@ -151,8 +157,14 @@ class CasadiController(AbstractController):
 def controller(function: Any) -> CasadiController:
     """A `casadi.Function` of (q, v) or (q, v, t) that gives tau (or controls), compiled into the step.
 
+    function  gives nv joint forces, or as many controls as there are actuators
+    returns   what `Simulation(controller=...)` and `simulate(controls=...)` take
+    errors    `UnsupportedError`: no such function
+
+    >>> import casadi as ca
+    >>> model = sarrus.zoo.chain(2)
     >>> q, v = ca.SX.sym("q", model.nq), ca.SX.sym("v", model.nv)
-    >>> sarrus.controller(ca.Function("tau", [q, v], [-5.0 * ca.sin(q) - v]))
+    >>> law = sarrus.controller(ca.Function("tau", [q, v], [-5.0 * ca.sin(q) - v]))
     """
     if not hasattr(function, "n_instructions") or function.n_in() not in (2, 3):
         raise UnsupportedError(f"a controller is a casadi.Function of (q, v) or (q, v, t), got {function!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from sarrus.model.constraints import CenterOfMass
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, difference, moved, outside_limits, starting_configuration
 from sarrus.registry.algorithm import Algorithm, Input
+from sarrus.simulation.configuration_result import ConfigurationResult
 from sarrus.simulation.projection import CLOSED, AbstractProjector, with_position_constraints
 from sarrus.simulation.random_states import project_within_limits, random_configurations
 from sarrus.simulation.targets import Targets, as_targets
@@ -28,22 +29,6 @@ from sarrus.status import Status
 
 _TOWARDS = 40  # steps towards the posture
 _SHORTEST = 1e-3  # part of the way to it at which a search gives up
-
-
-class InverseKinematicsResult(NamedTuple):
-    """`error` is the largest that is left, of targets and loops, in metres or radians. `status` is a `sarrus.Status`.
-
-    OK: targets met and loops closed to 1e-10, joints within their limits (unless these were left out of account).
-    """
-
-    q: Array  # (nq,) or (B, nq)
-    error: Array  # () or (B,)
-    status: Array  # () or (B,)
-    outside_limits: tuple[str, ...]  # joints that are outside their limits, somewhere in the batch
-
-    def in_words(self) -> list[str]:
-        """The status of every configuration."""
-        return [Status(int(k)).words for k in np.atleast_1d(self.status)]
 
 
 def inverse_kinematics(
@@ -58,7 +43,7 @@ def inverse_kinematics(
     attempts: int = 32,
     rng: np.random.Generator | int | None = 0,
     strict: bool = False,
-) -> InverseKinematicsResult:
+) -> ConfigurationResult:
     """Where the joints are when these frames are there: `inverse_kinematics(robot, {"hand": (0.4, 0.1, 0.8)}).q`.
 
     targets         by frame: a position (3,); or a pose, as (position, rotation), where the rotation is a 3x3 matrix, a
@@ -75,6 +60,11 @@ def inverse_kinematics(
     Loops and couplings stay closed; contacts with `at` stay there. Damped Gauss-Newton steps, as `sarrus.project` takes
     them, but by the shortest way of the joints, whatever their masses are: radians and metres count alike. Calls
     compile themselves when it pays: targets are inputs of the kernel, so other numbers need no other code.
+
+    axes            of the centre of mass: "xyz", "xy", ...
+    rng             of the random starts: a generator, or the seed of one
+    returns         a `ConfigurationResult`: q, error, status, joints outside their limits
+    errors          `UnknownNameError`: no such frame; `AssemblyError`: nothing was found, and `strict`
 
     >>> arm = sarrus.zoo.chain(7)
     >>> sarrus.inverse_kinematics(arm, {"tip": (0.3, 0.2, -0.5)}).in_words()
@@ -107,9 +97,8 @@ def inverse_kinematics(
             f"{float(error[status > 0].min()):.3g} m or rad{'' if not limits else ', within the limits of joints'}"
         )
     outside = tuple(model.joint_names[k] for k in np.flatnonzero(outside_limits(model, q).any(axis=0)))
-    if not sizes:
-        return InverseKinematicsResult(q[0], error[0], status[0], outside)
-    return InverseKinematicsResult(q, error, status, outside)
+    found = ConfigurationResult(q, error, status, outside)
+    return found if sizes else found.only()
 
 
 class TargetProjector(AbstractProjector):

@@ -26,10 +26,12 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.model.constraints import Tendon
+from sarrus.model.gravity_compensation import NOTHING_BORNE, GravityCompensation
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
 from sarrus.model.state import neutral, random_state
 from sarrus.registry.table import find
+from sarrus.simulation.gravity_compensation import bearing_forces
 from sarrus.simulation.manifold import difference_to, joints_of
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -46,18 +48,24 @@ class JointForces:
 
     limit_time      seconds in which a limit brings a joint back; None: five steps
     friction_speed  below which dry friction is proportional to the speed; None: from the inertia
+
+    >>> sarrus.JointForces(limits=False).limits
+    False
     """
 
-    damping: bool = True
-    stiffness: bool = True
-    friction: bool = True
-    limits: bool = True
-    effort: bool = True
+    damping: bool = True  # of joints
+    stiffness: bool = True  # springs of joints
+    friction: bool = True  # dry friction of joints
+    limits: bool = True  # springs at the limits of positions
+    effort: bool = True  # whether effort limits cut the forces of motors
+    gravity_compensation: bool = True  # weights that something bears, other than by motors
     limit_time: float | None = None
     friction_speed: float | None = None
 
 
-NONE = JointForces(damping=False, stiffness=False, friction=False, limits=False, effort=False)
+NONE = JointForces(
+    damping=False, stiffness=False, friction=False, limits=False, effort=False, gravity_compensation=False
+)
 
 
 @dataclass(frozen=True)
@@ -128,6 +136,7 @@ class JointForceParameters:
     tendons: PassiveParameters
     effort: bool
     dt: float | None  # of a step; None: an input of the kernel
+    borne: GravityCompensation = NOTHING_BORNE  # weights
     lookahead: float = 0.0  # springs are evaluated so much later, at q + lookahead v (implicit integration)
 
 
@@ -151,6 +160,7 @@ def joint_force_parameters(model: Model, which: JointForces, dt: float | None) -
         _passive_parameters(which, along_tendons, np.array(of_tendons)),
         which.effort,
         dt,
+        model.gravity_compensation if which.gravity_compensation else NOTHING_BORNE,
     )
 
 
@@ -191,7 +201,7 @@ def joint_forces(model: Model, parameters: JointForceParameters, q: Array, v: Ar
     if len(tendons.of_v):  # explicit: no integrator looks ahead for them
         lengths, speeds = tendons.of_q @ q, tendons.of_v @ v
         total = total + tendons.of_v.T @ parameters.tendons.forces(-tendons.stretch(lengths), lengths, speeds, dt)
-    return total
+    return total + bearing_forces(model, parameters.borne, q, by_motors=False)
 
 
 def within_effort(model: Model, parameters: JointForceParameters, tau: Array) -> Array:

@@ -32,6 +32,14 @@ def random_state(
 
     attempts  how often to begin anew where a loop does not close, the second half of them between a random
               configuration and the pose in the file; then it is an AssemblyError
+    rng       a generator, or the seed of one
+    batch     how many states; None: one, (n,)
+    returns   q (nq,) or (batch, nq), and v (nv,) or (batch, nv)
+    errors    `AssemblyError`: loops that do not close from any start
+
+    >>> q, v = sarrus.random_state(sarrus.zoo.chain(3), rng=0, batch=5)
+    >>> q.shape, v.shape
+    ((5, 3), (5, 3))
     """
     rng = np.random.default_rng(rng)
     closing = with_position_constraints(model)

@@ -28,6 +28,17 @@ class Recorder:
         recorder.extend(trajectory)           # or many
 
     On leaving the `with`, also by an exception or Ctrl-C, what is in memory is written. `Recorder.resume` goes on.
+
+    directory  where files are written; it is made if it is not there
+    every      keep one of so many states
+    settings   how the trajectory was made: numbers, strings and lists, kept with it
+    megabytes  of memory before a part is written
+
+    >>> robot = sarrus.zoo.chain(2)
+    >>> with sarrus.Recorder("run", robot) as recorder:
+    ...     recorder.record(0.0, np.zeros(2), np.zeros(2))
+    >>> len(sarrus.Trajectory.load("run", robot).time)
+    1
     """
 
     def __init__(

@@ -36,7 +36,15 @@ def simulate(
     method: str | None = None,
     **more: Any,
 ) -> Trajectory:
-    """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch."""
+    """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
+
+    returns          a `Trajectory`
+    errors           `StateError`: arrays of a wrong shape, a duration shorter than a step; `UnknownNameError`: no such
+                     integrator, method or setting
+
+    >>> sarrus.simulate(sarrus.zoo.chain(2), duration=0.01).q.shape
+    (11, 2)
+    """
     more |= {"controller": controller, "dt": dt, "integrator": integrator, "method": method}
     simulation, arguments = _split(simulate, model, more)
     return simulation.run(q0, v0, duration, **arguments)
@@ -56,6 +64,13 @@ def rollout(
     steps  how many; default: as many as `tau` or `controls` have
 
     As `simulate`, but `project_every` is None and `record` is ("q", "v", "status") unless you say otherwise.
+
+    returns  a `Trajectory`
+    errors   `StateError`: arrays of a wrong shape
+
+    >>> robot = sarrus.zoo.chain(2)
+    >>> sarrus.rollout(robot, *sarrus.random_state(robot, rng=0, batch=3), steps=5).q.shape
+    (3, 6, 2)
     """
     usual: dict[str, Any] = {"project_every": None, "record": ("q", "v", "status"), "dt": dt}
     simulation, arguments = _split(rollout, model, usual | more)

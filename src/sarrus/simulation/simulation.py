@@ -18,7 +18,7 @@ from sarrus.model.model import Model
 from sarrus.model.state import as_state_array
 from sarrus.registry.table import find
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
-from sarrus.simulation.controllers import AbstractController, PythonController
+from sarrus.simulation.controllers import PD, AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters
@@ -41,6 +41,7 @@ from sarrus.simulation.stiffness import stiff_joints
 from sarrus.simulation.time_loop import TimeLoop
 from sarrus.simulation.trajectory import State, Trajectory
 from sarrus.simulation.trajectory_files import FIELDS
+from sarrus.simulation.variation import VARIED, factor_shapes
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
 
@@ -74,6 +75,10 @@ class Simulation:
     record_every   steps from one recorded state to the next; the first and the last are always recorded
     threads        for a batch; None: as many as are worth it
     dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
+
+    >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
+    >>> simulation.run(duration=0.1).q.shape
+    (11, 2)
     """
 
     model: Model
@@ -324,19 +329,30 @@ class Simulation:
         return RolloutGradient(*(x[0] for x in found)) if single else found
 
     def step_kernels(
-        self, *, tau: Any = None, controls: Any = None, external_forces: Any = None
+        self, *, tau: Any = None, controls: Any = None, external_forces: Any = None, varied: tuple[str, ...] = ()
     ) -> tuple[StepKernels, dict[str, Array]]:
         """The compiled step that takes such inputs, and the values of all that it takes beside the state: what other
         libraries step with.
+
+        varied  which of masses, friction and gains have factors that are inputs, too: `masses_factor`, ...
         """
+        for name in varied:
+            check_name("what robots of a batch differ in:", name, VARIED)
+        if "friction" in varied and self._contact is None:
+            raise StateError("friction cannot vary where nothing touches")
+        if "gains" in varied and not isinstance(self.controller, PD):
+            raise StateError("gains cannot vary: there is nothing that has gains (sarrus.pd)")
         stepper = self._stepper(tau, controls, external_forces, 1, 1, True, one_step=True)
         if stepper.functions or self.integrator == "adaptive":
             raise UnsupportedError(
                 "steps in native code have one size, and controllers that are compiled in (sarrus.pd, "
                 "sarrus.controller): no Python function, nor the adaptive integrator"
             )
-        shapes = stepper.kernels.input_shapes
-        return stepper.kernels, {name: np.array(x[0, 0]).reshape(shapes[name]) for name, x in stepper.inputs.items()}
+        kernels = stepper.kernels
+        if varied:
+            kernels = kernels.varied(tuple(name for name in VARIED if name in varied))
+        held = {name: np.array(x[0, 0]).reshape(kernels.input_shapes[name]) for name, x in stepper.inputs.items()}
+        return kernels, held | {name: np.ones(x) for name, x in factor_shapes(self.stepped_model, varied).items()}
 
     @property
     def notes(self) -> list[str]:

@@ -23,6 +23,7 @@ from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.controllers import AbstractController
 from sarrus.simulation.integrators import FIXED_STEP, Acceleration, Dynamics
 from sarrus.simulation.joint_forces import JointForceParameters, joint_forces, within_effort
+from sarrus.simulation.variation import factor_shapes, varied_step
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.precision import within
@@ -47,6 +48,7 @@ class StepSettings:
     controllers: tuple[AbstractController, ...] = ()
     accuracy: float = 0.0  # of the adaptive integrator
     contact: ContactSettings | None = None  # None: nothing touches
+    varied: tuple[str, ...] = ()  # what of it has factors that are inputs (`variation.py`)
 
 
 class StepOutputs(NamedTuple):
@@ -67,6 +69,7 @@ class StepOutputs(NamedTuple):
 
 def step(model: Model, settings: StepSettings, **inputs: Array) -> StepOutputs:
     """One step of a simulation."""
+    model, settings = varied_step(model, settings, inputs)
     q, v = inputs["q"], inputs["v"]
     count = inputs["step"].item() if "step" in inputs else 0.0
     dt = inputs["dt"].item() if settings.dt is None else settings.dt
@@ -106,6 +109,7 @@ def step_algorithm(
         shapes["warm0"] = (len(settings.contact.cold),)
     for controller in settings.controllers:
         shapes |= {name: (size,) for name, (size, _) in controller.inputs(model).items()}
+    shapes |= factor_shapes(model, settings.varied)
     return kernel_algorithm(function, shapes, ("settings",))
 
 

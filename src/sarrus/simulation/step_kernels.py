@@ -34,6 +34,7 @@ class StepKernels:
         dt: float,
         dtype: str,
     ) -> None:
+        self._made_of = model, settings, takes, project_every, dt, dtype
         explicit_model, explicit, attempted = model, settings, None
         if settings.integrator == "implicit":
             explicit_model, explicit = implicit_step(model, settings)
@@ -56,6 +57,11 @@ class StepKernels:
         inputs, outputs = self.stepped.input_names, self.stepped.output_names
         self.carried = {output: name for output, name in _CARRIED.items() if output in outputs and name in inputs}
         self._begun = [*self.carried.values(), *(x for x in inputs if x == "dt")]
+
+    def varied(self, varied: tuple[str, ...]) -> StepKernels:
+        """The same step with factors on these as inputs."""
+        model, settings, takes, project_every, dt, dtype = self._made_of
+        return StepKernels(model, replace(settings, varied=varied), takes, project_every, dt, dtype)
 
     def begin(self, q: Array, v: Array, first_step: int = 0) -> Carry:
         """What states (B, n) carry at first."""

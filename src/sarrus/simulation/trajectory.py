@@ -40,6 +40,14 @@ class Trajectory:
     tau, qdd, forces, residual, iterations and status are None where they were not recorded; `arrays` has what was.
     `forces` act on the robot as results of `forward_dynamics` say; `status` indexes `settings["status_words"]`
     (default: those of `forward_dynamics`). `settings` says how the trajectory was made: numbers, strings and lists.
+
+    time      (T,) seconds
+    q, v      (T, nq) and (T, nv), or with a first dimension of B
+    settings  how it was made
+
+    >>> motion = sarrus.simulate(sarrus.zoo.chain(2), duration=0.01)
+    >>> float(motion.time[-1]), motion["link_0_joint"].shape
+    (0.01, (11,))
     """
 
     def __init__(

@@ -47,6 +47,12 @@ def view(
     block       wait for Ctrl-C; else return at once with the `Viewer`, which draws other states by `show(q)`
 
     Needs viser: pip install "sarrus[viewer]"
+
+    open_browser  whether to open a page; else its address is printed
+    returns     the `Viewer`
+    errors      `MissingDependencyError`: viser is not installed
+
+    >>> viewer = sarrus.view(sarrus.zoo.chain(3), block=False, open_browser=False)  # doctest: +SKIP
     """
     viewer = Viewer(model, q, trajectory, port=port, host=host)
     if open_browser:

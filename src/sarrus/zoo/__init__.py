@@ -1,4 +1,8 @@
-"""Mechanisms to learn, test and benchmark on. All numbers are made up, and plausible."""
+"""Mechanisms to learn, test and benchmark on. All numbers are made up, and plausible.
+
+>>> sarrus.zoo.four_bar().nv
+3
+"""
 
 from sarrus.zoo.chains import (
     chain,

@@ -41,9 +41,9 @@ def pv_soft(
         for r, w in zip(rows, weights, strict=True):
             KR, node = r.K.T * w, nodes[r.node]
             nodes[r.node] = node._replace(H=node.H + KR @ r.K, f=node.f + KR @ r.k)
-    qdd, a, pivots = articulated_bodies(nodes)
-    lam = joined([w * r.residual(a) for r, w in zip(rows, weights, strict=True)])
-    return result(at, rows, qdd, a, lam, pivots, soft=True)
+    found = articulated_bodies(nodes)
+    lam = joined([w * r.residual(found.a) for r, w in zip(rows, weights, strict=True)])
+    return result(at, rows, found.qdd, found.a, lam, found.pivots, soft=True)
 
 
 def soft_weight(R: Array | None, size: int, weight: float | None, method: str) -> Array:

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.derivatives.articulated_motion import articulated_motion
+from sarrus.algorithms.tree.aba import articulated_bodies
+from sarrus.mechanics.derivatives.articulated_joints import articulated_joints
 from sarrus.mechanics.derivatives.responses import responses
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
@@ -32,7 +34,9 @@ def aba_derivatives(
     No matrix is factored or multiplied: forces and accelerations are carried along the tree, as in ABA, and what is
     between two joints is the product of one's force and the other's acceleration at a link that both have.
 
-    external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin]; they ride along.
+    External forces ride along with their bodies.
     """
-    qdd, joints = articulated_motion(model, q, v, tau, external_forces)
-    return AbaDerivativesResult(qdd, *responses(joints, np.result_type(q, v, tau, qdd)))
+    at = mechanism(model, q, v, tau, external_forces)
+    found = articulated_bodies(at.nodes)
+    joints = articulated_joints(at, *found, q, v)
+    return AbaDerivativesResult(found.qdd, *responses(joints, np.result_type(q, v, tau, found.qdd)))

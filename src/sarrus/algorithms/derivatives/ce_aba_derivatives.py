@@ -49,8 +49,8 @@ def ce_aba_derivatives(
     where dv and dqdd are the derivatives of G yd and G ydd + g, ydd held. Loops stay closed: dq = G dy. What acts on
     all joints, tau, is tau_y = G^T tau, which varies with G.
 
-    v or yd      velocities of all joints, or of the independent ones
-    tau or tau_y forces on all joints, or on the independent velocities
+    v or yd       velocities of all joints, or of the independent ones
+    tau or tau_y  forces on all joints, or on the independent velocities
     """
     given = np.zeros(model.nv) if tau is None else tau
     if yd is None:

@@ -52,7 +52,7 @@ class ForwardDynamicsDerivativesResult(NamedTuple):
     dforces_dk: Array  # (m, inputs)
     rank: Array  # () of J; where it is less than m, forces are one choice of many
     unique: Array  # () 1 where accelerations have derivatives along every column, 0: only along motions that J allows
-    status: Array  # ()
+    status: Array  # () of values and derivatives: ok means that all are finite
 
 
 @algorithm(
@@ -112,8 +112,9 @@ def forward_dynamics_derivatives(
     R = np.zeros((model.nv, K.shape[1]), dtype=np.result_type(K, inverse.tau))
     R[:, : 2 * model.nv] = np.concatenate([inverse.dtau_dq - varied.forces_q, inverse.dtau_dv], axis=1)
     with stage("derivatives"):
-        dqdd, df, half = kkt.solve(R, K)
-        by_tau, f_by_tau = kkt.inverse()
+        dqdd, df, half, sums = kkt.solve(R, K)
+        by_tau, f_by_tau, sums_by_tau = kkt.inverse()
+        status = if_finite(status, choose(0.5, status, status, Status.NOT_FINITE), sums, sums_by_tau)
     both = np.column_stack([f, f_by_tau, df])
     declared = [by_column(r.declared_force, both[r.span], len(r.k)) for r, x in zip(rows, ours, strict=True) if x]
     forces = np.concatenate([np.zeros((0, both.shape[1])), *declared])
@@ -144,7 +145,6 @@ def _solution(at: Mechanism, rows: list[Rows], kkt: Kkt, softly: bool) -> tuple[
 
 def _method(name: str, model: Model) -> AnyAlgorithm:
     """That of constrained dynamics; an error in words if there is none of that name, or not for this model."""
-    known = [x for x, y in catalog().items() if y.family == "constrained"]
-    check_name("method of constrained dynamics", name, known)
+    check_name("method of constrained dynamics", name, [x for x, y in catalog().items() if y.family == "constrained"])
     check_model(find(name), model, strict=True)
     return find(name)

@@ -43,8 +43,9 @@ def rnea_derivatives(
     variation z, y of the motion (`mechanics/derivatives/variation.py`) takes H z + B y, and one of the position turns
     F, too. U = H S and b = B^T S are carried inward beside these: U^T z + b^T y answers the variation of an ancestor.
 
-    external_forces  (nb, 6), on each body in its own frame, [force; moment about the body's origin]; they ride along
-    packed           matrices as vectors of what is not zero, in the order of `mass_matrix_pattern(model)`
+    External forces ride along with their bodies.
+
+    packed  matrices as vectors of what is not zero, in the order of `mass_matrix_pattern(model)`
     """
     tree = tree_of(model)
     nodes, joints = tree.nodes, joint_kinematics(tree, q, v)

@@ -43,8 +43,8 @@ def ce_aba(
     Algorithm 1 of the constraint-embedding paper, eqs (55) and (56), about the bias motion, in which the dependent
     joints accelerate by g. Of a cluster only bodies that others see take part in the sweeps (`clusters/nodes.py`).
 
-    v or yd      velocities of all joints, or of the independent ones
-    tau or tau_y forces on all joints, or on the independent velocities
+    v or yd       velocities of all joints, or of the independent ones
+    tau or tau_y  forces on all joints, or on the independent velocities
     """
     given = np.zeros(model.nv) if tau is None else tau
     at = mechanism(model, q, v, given, external_forces, yd=yd, tau_y=tau_y)

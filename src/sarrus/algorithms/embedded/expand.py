@@ -36,7 +36,7 @@ def expand(
 ) -> ExpandResult:
     """All coordinates and velocities from the independent ones: q with y held, nearest to `near`, and v = G yd.
 
-    near: (nq,) which of several assemblies is meant; default: the configuration that was found when embedding.
+    tolerance  the largest error to accept: m, rad
     """
     assert model.embedding is not None
     start = model.embedding.samples[0] if near is None else near

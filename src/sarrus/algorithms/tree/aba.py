@@ -11,7 +11,7 @@ from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl, ldl_solve, subtract_product
+from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_solve, subtract_product
 from sarrus.spatial.stages import stage
 
 
@@ -28,7 +28,6 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
 
     Featherstone, Rigid Body Dynamics Algorithms (2008), Table 7.1, about the bias motion.
 
-    external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin].
     Friction, damping and springs are not included: add them to tau.
     """
     return articulated_bodies(mechanism(model, q, v, tau, external_forces).nodes).qdd
@@ -37,13 +36,20 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
 class ArticulatedResult(NamedTuple):
     qdd: Array  # (nv,)
     a: list[Array]  # accelerations of the nodes in excess of the bias motion
-    pivots: list[Array]  # inverse pivots of every joint's D
+    D: list[Ldl]  # of every joint, factored
+    UD: list[Array]  # (6, n) U D^-1
+    Ha: dict[int, Array]  # (6, 6) H - U D^-1 U^T, of nodes with a parent
+
+    @property
+    def pivots(self) -> list[Array]:
+        """Inverse pivots of every joint's D."""
+        return [D.d_inv for D in self.D]
 
 
 def articulated_bodies(nodes: list[Node]) -> ArticulatedResult:
     """The two sweeps of Table 7.1 that are linear in accelerations, on any nodes: bodies, or clusters of them."""
     H, f = [node.H for node in nodes], [node.f for node in nodes]
-    D, UD, u, qdd, a = {}, {}, {}, {}, {}
+    D, UD, Ha, u, qdd, a = {}, {}, {}, {}, {}, {}
     with stage("inward"):
         for i, (parent, _, X, S, A, E, _, _, _, _, tau) in reversed(list(enumerate(nodes))):
             U = H[i] @ S + E
@@ -51,9 +57,9 @@ def articulated_bodies(nodes: list[Node]) -> ArticulatedResult:
             UD[i] = ldl_solve(D[i], U.T).T
             u[i] = tau + S.T @ f[i]
             if parent >= 0:
-                Ha = subtract_product(H[i], UD[i], U)  # H - U D^-1 U^T
+                Ha[i] = subtract_product(H[i], UD[i], U)  # H - U D^-1 U^T
                 fa = f[i] - UD[i] @ u[i]
-                H[parent] = H[parent] + X.congruence(Ha)
+                H[parent] = H[parent] + X.congruence(Ha[i])
                 f[parent] = f[parent] + X.apply_T(fa)
     with stage("outward acceleration"):
         for i, (parent, _, X, S, *_) in enumerate(nodes):
@@ -64,4 +70,5 @@ def articulated_bodies(nodes: list[Node]) -> ArticulatedResult:
                 qdd[i] = qdd[i] - UD[i].T @ a_parent
                 a[i] = a_parent + S @ qdd[i]
     joined = np.concatenate([np.zeros(0), *qdd.values()])
-    return ArticulatedResult(joined, list(a.values()), [D[i].d_inv for i in range(len(nodes))])
+    order = range(len(nodes))
+    return ArticulatedResult(joined, list(a.values()), [D[i] for i in order], [UD[i] for i in order], Ha)

@@ -27,7 +27,6 @@ def rnea(model: Model, q: Array, v: Array, a: Array, external_forces: Array | No
     """Joint forces tau = M a + c - J^T f_ext.
 
     Luh, Walker and Paul (1980), in point accelerations; Featherstone (2008), Table 5.1.
-    external_forces: (nb, 6), on each body in its own frame, [force; moment about the body's origin].
     """
     tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)

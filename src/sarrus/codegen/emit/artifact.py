@@ -32,6 +32,12 @@ class Artifact:
     constants: list[int]  # of the tape, that follow all of its constants once more
     stats: dict[str, float]
 
+    @property
+    def lanes_begin(self) -> int:
+        """Where the code for all lanes begins, after that for one lane; 0: they are not told apart."""
+        first = [places[0] for places in (self.single_chunks, self.chunks) if places]
+        return first[1] if len(first) == 2 and -1 < first[0] < first[1] else 0
+
     def to_bytes(self) -> bytes:
         fields = {f.name: getattr(self, f.name) for f in dataclass_fields(self) if f.name != "code"}
         return joined(json.dumps(fields).encode(), self.code)

@@ -59,9 +59,15 @@ def compile(  # the name users expect; the builtin is not used here
     wrt              with respect to which inputs, by name ("parameters": the values of CasADi symbols); default: all
     progress         called with what is done next, in words; default: a terminal is told after a second
     options          fixed arguments of the method, e.g. `frame="left_foot"`
+    cache            whether a kernel on disk will do, and this one is kept there
+    returns          a `Kernel`
+    errors           `UnknownNameError`: no such method, input or option; `UnsupportedError`: a method that cannot do
+                     this model, or a derivative that it does not have
 
-    >>> kernel = sarrus.compile(model, "aba")
-    >>> qdd = kernel(q, v, tau)          # (n,) or (B, n)
+    >>> robot = sarrus.zoo.chain(2)
+    >>> kernel = sarrus.compile(robot, "aba")
+    >>> kernel(*sarrus.random_state(robot, rng=0, batch=4), np.zeros((4, 2))).shape  # (n,) or (B, n)
+    (4, 2)
 
     Derivatives of q are in the tangent space, along `integrate(q, e_j)`: (nv,), also where q is an output. Results are
     NamedTuples: the values, and then, for aba with wrt=("q", "v"),

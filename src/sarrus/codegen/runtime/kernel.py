@@ -39,6 +39,17 @@ class Kernel:
 
     Values are not checked: a state that is not finite gives a result that is not finite, in its own row only
     (`return_status=True` tells which). Shapes and types are.
+
+    algorithm   what was compiled
+    model_name  of the robot that it was compiled for
+    native      the machine code
+    key         under which it is kept on disk; None: it is not
+
+    >>> kernel = sarrus.compile(sarrus.zoo.chain(2), "aba")
+    >>> kernel.input_names
+    ('q', 'v', 'tau')
+    >>> kernel(np.zeros(2), np.zeros(2), np.zeros(2)).shape
+    (2,)
     """
 
     def __init__(self, algorithm: AnyAlgorithm, model_name: str, native: NativeKernel, key: str | None = None) -> None:
@@ -220,8 +231,8 @@ class Kernel:
             f"  gives      {gives}\n"
             f"  operations {count.total:,}: {kinds}\n"
             f"  stages     {stages}\n{again}"
-            f"  code       {native.code_bytes:,} bytes, {native.lanes} {self.dtype} lanes and a scalar version, "
-            f"{origin}\n"
+            f"  code       {native.code_bytes:,} bytes, {native.lanes} {self.dtype} lanes and a scalar version"
+            f"{f' ({single:,})' if (single := native.artifact.lanes_begin) else ''}, {origin}\n"
             f"  compiling  {sum(seconds.values()):.3f} s: {spent}\n"
             f"  hash       {self.source_hash[:16]}"
         )

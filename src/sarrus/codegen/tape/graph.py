@@ -100,7 +100,7 @@ _FOLD = {
 
 # Computed by loops of their own, over many evaluations or lanes; text without them is straight-line code.
 APART = frozenset((Op.SIN, Op.COS, Op.ATAN2, Op.EXP, Op.LOG, Op.TANH, Op.PICK))
-TOGETHER = 400  # instructions that are written out before a repetition becomes a loop
+TOGETHER = 400  # instructions that are written out before a repetition becomes a loop; half, where a turn is for free
 _ATTEMPTS = 4  # at guessing which numbers of a loop's state stay what they are, before all are carried
 
 
@@ -412,8 +412,11 @@ class Graph:
         inside = self.segment[self.loops[-1].carried[0]]
         ops = [op for op, where in zip(self.op[before:], self.segment[before:], strict=True) if where == inside]
         together = TOGETHER // len(ops)
-        if APART.isdisjoint(ops) and together < count:
-            together = together // 3 if len(self.loops[-1].carried) > 1 else 1
+        if APART.isdisjoint(ops):
+            if len(self.loops[-1].carried) == 1 and 2 * len(ops) * count > TOGETHER:
+                together = 1
+            elif together < count:
+                together = max(1, together // 3)
         if together < 2:
             return swept
         self.loops.pop()
@@ -760,6 +763,11 @@ class Symbol(AbstractScalar):
         if other < 0.0:
             return -((-other) / self)
         return self.graph.constant(other) / self
+
+    def __pow__(self, exponent):
+        if type(exponent) is not int or exponent < 1:  # others are not products
+            return NotImplemented
+        return self if exponent == 1 else self * self ** (exponent - 1)
 
     def __abs__(self):
         return self.graph.unary(Op.ABS, self)

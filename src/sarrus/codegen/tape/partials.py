@@ -52,10 +52,13 @@ def cases(graph: Graph, k: int) -> tuple[Symbol | float, tuple[int, float], tupl
 def partials(graph: Graph, k: int) -> list[tuple[int, Scalar]]:
     """Of a node that is no choice: every operand, and the derivative with respect to it.
 
-    The derivative of a sine is the cosine of the same angle, which is there already where a joint turns.
+    The derivative of a sine is the cosine of the same angle, which is there already where a joint turns. Of what turns
+    with a joint, the angle is an operand (`_turned`).
     """
     op, value = graph.op[k], graph.symbol(k)
     nodes = operands(graph, k)
+    if op in (Op.ADD, Op.SUB, Op.MUL) and (turned := _turned(graph, k)):
+        return turned
     values = [graph.plain(x) for x in nodes]
     if op in (Op.ADD, Op.SUB):
         return [(nodes[0], 1.0), (nodes[1], 1.0 if op == Op.ADD else -1.0)]
@@ -74,6 +77,63 @@ def partials(graph: Graph, k: int) -> list[tuple[int, Scalar]]:
         signs = [graph.binary(Op.COPYSIGN, 1.0, x) for x in values]
         return [(nodes[0], signs[0] * signs[1])]
     return []  # comparisons, numbers and inputs
+
+
+class _Turning(NamedTuple):
+    """A product of a sine or cosine and something."""
+
+    angle: int
+    is_sine: bool
+    factor: int  # the sine or cosine
+    x: int
+
+
+def _turning(graph: Graph, k: int) -> list[_Turning]:
+    """A node as such a product: in two ways, if both factors are one."""
+    if graph.op[k] != Op.MUL:
+        return []
+    a, b = operands(graph, k)
+    pairs = [(f, x) for f, x in ((a, b), (b, a)) if graph.op[f] in (Op.SIN, Op.COS)]
+    return [_Turning(operands(graph, f)[0], graph.op[f] == Op.SIN, f, x) for f, x in pairs]
+
+
+def _turned(graph: Graph, k: int) -> list[tuple[int, Scalar]] | None:
+    """Of c x, c x + s y and their like, c and s cosine and sine of one angle: x, y and the angle as operands.
+
+    These are coordinates of vectors that a joint turns, and the derivative by the angle is the other coordinate, which
+    is there already, if both are needed. Only then; the derivatives by c and s are what costs more.
+    """
+    op = graph.op[k]
+    if op == Op.MUL:
+        for angle, is_sine, factor, x in _turning(graph, k):
+            other = _found(graph, Op.COS if is_sine else Op.SIN, angle)
+            product = other and _found(graph, Op.MUL, other.index, x)
+            if product:
+                return [(x, graph.plain(factor)), (angle, product if is_sine else -product)]
+        return None
+    first, second = operands(graph, k)
+    sign = 1.0 if op == Op.ADD else -1.0
+    for one in _turning(graph, first):
+        for two in _turning(graph, second):
+            if one.angle != two.angle or one.is_sine == two.is_sine:
+                continue
+            # d(c x + s y) = c y - s x;  d(c x - s y) = -(s x + c y);  d(s x - c y) = c x + s y
+            crossed = _found(graph, Op.MUL, two.factor, one.x), _found(graph, Op.MUL, one.factor, two.x)
+            cosine, sine = crossed[::-1] if two.is_sine else crossed
+            if cosine is None or sine is None:
+                continue
+            other = _found(graph, Op.SUB if op == Op.ADD else Op.ADD, cosine.index, sine.index)
+            if other is not None:
+                by_angle = -other if op == Op.SUB and two.is_sine else other
+                factors = graph.plain(one.factor), sign * graph.plain(two.factor)
+                return [(one.x, factors[0]), (two.x, factors[1]), (one.angle, by_angle)]
+    return None
+
+
+def _found(graph: Graph, op: Op, a: int, b: int = -1) -> Symbol | None:
+    """The node of an operation, if it is there."""
+    found = graph.found(op, a, b)
+    return graph.found(op, b, a) if found is None and op in (Op.ADD, Op.MUL) else found
 
 
 _OF_ONE = {

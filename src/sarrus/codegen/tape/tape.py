@@ -73,13 +73,16 @@ class OpCount:
     counted once, and `per_iteration` says how much of the total that is; a repetition is counted as often as it is
     done. What only some states need (a method that
     takes over where another fails) is not part of the total: `fallback` says how much it is.
+
+    >>> sarrus.op_count(sarrus.zoo.chain(2), "aba").by_kind["trig"]
+    4
     """
 
-    total: int
-    by_kind: dict[str, int]
-    by_stage: dict[str, int]
-    per_iteration: int = 0
-    fallback: int = 0
+    total: int  # of all kinds
+    by_kind: dict[str, int]  # add, mul, div, sqrt, trig, ...
+    by_stage: dict[str, int]  # inward, outward, ...
+    per_iteration: int = 0  # how much of the total is one step of an iteration
+    fallback: int = 0  # what only some states need, not part of the total
 
     def after(self, iterations: float) -> float:
         """Operations of a state for which every iteration applies its step so often (a mean may be a fraction)."""

@@ -7,61 +7,121 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import UnsupportedError
-from sarrus.hooks.gym.task import Situation, Task
+from sarrus.errors import StateError, UnsupportedError
+from sarrus.hooks.gym.task import Situation, Task, Traced
+from sarrus.mechanics.bodies import joint_kinematics, world_poses
+from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral
-from sarrus.spatial.arrays import Array
+from sarrus.model.tree import frames_of, tree_of
+from sarrus.spatial.arrays import Array, Scalar, each, vector
+from sarrus.spatial.choice import choose
 
 
 @dataclass(frozen=True)
 class _Locomotion:
-    """Functions of a robot whose first joint is free. Velocities are those of the base, in its own axes."""
+    """Functions of one robot whose first joint is free. Velocities are those of the base, in its own axes."""
 
     home: Array
     at_q: Array  # joints that actions drive, in q and in v
     at_v: Array
     speed: float  # metres per second, forward
-    frequency: float  # of the clock that a policy sees, per second
+    frequency: float  # of steps, per second
+    gait: dict[str, float]  # frames of feet, and when in a step each is lifted: parts of its period
+    clearance: float  # metres by which feet are lifted
 
-    def observation(self, s: Situation) -> Array:
-        phase = 2.0 * np.pi * self.frequency * s.time[:, None]
-        clock = [np.sin(phase), np.cos(phase)] if self.frequency else []
-        joints, rates = s.q[:, self.at_q] - self.home[self.at_q], 0.1 * s.v[:, self.at_v]
-        parts = [up(s.q), s.q[:, 2:3], s.v[:, :3], 0.25 * s.v[:, 3:6], joints, rates, s.action, *clock]
-        return np.concatenate(parts, axis=1)
+    def observation(self, model: Model, s: Situation) -> Array:
+        home = self.home[self.at_q]
+        joints, rates = s.q[self.at_q] - home, 0.1 * s.v[self.at_v]
+        seen = [up(s.q), heading(s.q), s.q[2:3], s.v[:3], 0.25 * s.v[3:6], joints, rates, s.action]
+        if self.frequency:
+            phase = vector(self._phase(s))
+            seen += [each(np.sin, phase), each(np.cos, phase)]
+        return np.concatenate(seen)
 
-    def reward(self, s: Situation) -> Array:
-        ahead, turning = s.v[:, 0] - self.speed, s.v[:, 5]
-        aside = s.v[:, 1] ** 2 + 0.5 * s.v[:, 2] ** 2 + 0.02 * np.sum(s.v[:, 3:5] ** 2, axis=1)
-        tilt, sunk = 1.0 - up(s.q)[:, 2], s.q[:, 2] - self.home[2]
-        effort = 2e-4 * np.sum(s.tau[:, self.at_v] ** 2, axis=1)
-        jerk = 0.02 * np.sum((s.action - s.previous_action) ** 2, axis=1)
-        pose = 0.02 * np.sum((s.q[:, self.at_q] - self.home[self.at_q]) ** 2, axis=1)
-        good = np.exp(-(ahead**2) / 0.1) + 0.3 * np.exp(-(turning**2) / 0.25) + 0.2
-        return good - 0.3 * aside - 2.0 * tilt - 5.0 * sunk**2 - effort - jerk - pose
+    def reward(self, model: Model, s: Situation) -> Scalar:
+        """Of an action. What is good is between 0 and 1 each; what costs is small where a robot goes well."""
+        ahead, aside, turning = s.v[0] - self.speed, s.v[1], s.v[5]
+        good = 0.2 + _near_zero(ahead**2 + aside**2, 0.15) + 0.5 * _near_zero(turning**2, 0.25)
+        if self.gait:
+            good = good + self._stepping(model, s)
+        shaking = 0.5 * s.v[2] ** 2 + 0.05 * (s.v[3] ** 2 + s.v[4] ** 2)
+        tilt, sunk, wrong = 1.0 - up(s.q)[2], s.q[2] - self.home[2], heading(s.q)[0]
+        effort, jerk = 2e-4 * _square(s.tau[self.at_v]), 0.01 * _square(s.action - s.previous_action)
+        pose = 0.05 * _square(s.q[self.at_q] - self.home[self.at_q])
+        return good - shaking - 2.0 * tilt - 10.0 * sunk**2 - 0.5 * wrong**2 - effort - jerk - pose
 
-    def fallen(self, s: Situation) -> Array:
-        return (s.q[:, 2] < 0.6 * self.home[2]) | (up(s.q)[:, 2] < 0.5)
+    def _stepping(self, model: Model, s: Situation) -> Scalar:
+        """How well feet are lifted in turn and put down again: 1 where their heights are those of the gait."""
+        now, home = foot_heights(model, s.q, self.gait), foot_heights(model, self.home, self.gait)
+        off: Scalar = 0.0
+        for height, rest, at in zip(now, home, self.gait.values(), strict=True):
+            swing = each(np.sin, vector(self._phase(s) - 2.0 * np.pi * at))[0]
+            off = off + (height - rest - self.clearance * choose(0.0, swing, swing, 0.0)) ** 2
+        return _near_zero(off, 0.4 * len(self.gait) * self.clearance**2)
+
+    def _phase(self, s: Situation) -> Scalar:
+        return 2.0 * np.pi * self.frequency * s.time.item()
+
+    def fallen(self, model: Model, s: Situation) -> Scalar:
+        return choose(s.q[2], 0.6 * self.home[2], 1.0, choose(up(s.q)[2], 0.5, 1.0, 0.0))
+
+
+def _near_zero(x: Scalar, width: float) -> Scalar:
+    """1 where x is 0, and the less the larger it is."""
+    return each(np.exp, vector(x * (-1.0 / width)))[0]
+
+
+def _square(x: Array) -> Scalar:
+    return x @ x
 
 
 def up(q: Array) -> Array:
-    """(B, 3): the vertical in the axes of the base."""
-    x, y, z, w = q[:, 3:7].T
-    return np.stack([2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)], axis=1)
+    """(3,): the vertical in the axes of the base."""
+    x, y, z, w = q[3:7]
+    return vector(2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y))
 
 
-def locomotion(model: Model, speed: float = 0.0, frequency: float = 0.0, **settings: Any) -> Task:
+def heading(q: Array) -> Array:
+    """(1,): how far aside the base looks; the y component of its x axis in the world."""
+    x, y, z, w = q[3:7]
+    return vector(2.0 * (x * y + w * z))
+
+
+def foot_heights(model: Model, q: Array, feet: Any) -> list[Scalar]:
+    """Of frames, by name, in the world."""
+    tree, placed = tree_of(model), frames_of(model)
+    poses = world_poses(tree, joint_kinematics(tree, q))
+    return [poses[placed[foot].node][1][2] + poses[placed[foot].node][0][2] @ placed[foot].X.p for foot in feet]
+
+
+def locomotion(
+    model: Model,
+    speed: float = 0.0,
+    frequency: float = 0.0,
+    gait: dict[str, float] | None = None,
+    clearance: float = 0.06,
+    **settings: Any,
+) -> Task:
     """Stand (speed 0), or go forward at so many metres per second, with a clock to step by.
 
-    settings  other fields of the `Task`
+    frequency  steps per second; a policy sees sine and cosine of the clock
+    gait       frames of feet, each with the part of a period after which it is lifted: rewarded, where given. A trot:
+               {"front_left_foot": 0.0, "hind_right_foot": 0.0, "front_right_foot": 0.5, "hind_left_foot": 0.5}
+    clearance  metres by which feet are lifted
+    settings   other fields of the `Task`
     """
     if not model.bodies or model.bodies[0].joint.type.name != "free":
         raise UnsupportedError(f"locomotion is of robots whose first joint is free, and that of {model.name!r} is not")
+    if gait and not frequency:
+        raise StateError("a gait needs a frequency: steps per second")
+    for foot in gait or {}:
+        if model.frame(foot).body == WORLD:
+            raise StateError(f"gait: {foot!r} is a frame of the world, not of a foot")
     empty = Task(None, None, None, joints=settings.get("joints"))
     driven = empty.driven(model)
     at_q = np.array([model.layout.q_of(name).start for name in driven], int)
     at_v = np.array([model.layout.v_of(name).start for name in driven], int)
-    of = _Locomotion(home_or_neutral(model), at_q, at_v, speed, frequency)
+    of = _Locomotion(home_or_neutral(model), at_q, at_v, speed, frequency, gait or {}, clearance)
     name = "walk" if speed else "stand"
-    return Task(of.observation, of.reward, of.fallen, name=name, **settings)
+    return Task(Traced(of.observation), Traced(of.reward), Traced(of.fallen), name=name, **settings)

@@ -14,13 +14,16 @@ from sarrus.hooks.gym.vector_env import Env, VectorEnv
 from sarrus.model.model import Model
 from sarrus.planning.embedding import embed
 
-TASKS: dict[str, dict[str, float]] = {"stand": {}, "walk": {"speed": 0.5, "frequency": 2.0}}
-_QUADRUPED = {"kp": 60.0, "kd": 2.0, "action_scale": 0.4}
-_BIPED = {"kp": 300.0, "kd": 10.0, "action_scale": 0.3, "dt": 2e-3, "substeps": 10, "noise": 0.02}
-ENVIRONMENTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "QuadrupedStand": ("quadruped", {**_QUADRUPED, "noise": 0.2, "start_speed": 0.5}),
-    "QuadrupedWalk": ("quadruped", {**_QUADRUPED, **TASKS["walk"]}),
-    "BipedStand": ("biped", _BIPED),
+TASKS: dict[str, dict[str, Any]] = {"stand": {}, "walk": {"speed": 0.5, "frequency": 2.0}}
+_TROT = {"front_left_foot": 0.0, "hind_right_foot": 0.0, "front_right_foot": 0.5, "hind_left_foot": 0.5}
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "quadruped": {"kp": 60.0, "kd": 2.0, "action_scale": 0.4},
+    "biped": {"kp": 300.0, "kd": 10.0, "action_scale": 0.3, "dt": 2e-3, "substeps": 10, "noise": 0.02},
+}
+ENVIRONMENTS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "QuadrupedStand": ("quadruped", "stand", {"noise": 0.2, "start_speed": 0.5}),
+    "QuadrupedWalk": ("quadruped", "walk", {"gait": _TROT}),
+    "BipedStand": ("biped", "stand", {}),
 }
 
 
@@ -42,19 +45,22 @@ def make_vec(model: Model | str, task: Task | str = "stand", num_envs: int = 1, 
 
     settings  of the `VectorEnv`
     """
+    special: dict[str, Any] = {}
     if isinstance(model, str):
         check_name("robot", model, _ROBOTS)
+        known = (more for robot, name, more in ENVIRONMENTS.values() if (robot, name) == (model, task))
+        special = _SETTINGS[model] | next(known, {})
         model = _ROBOTS[model]()
     if isinstance(task, str):
         check_name("task", task, TASKS)
-        task = locomotion(model, **TASKS[task])
+        task = locomotion(model, **TASKS[task], **special)
     return VectorEnv(model, task, num_envs, **settings)
 
 
 def _made(name: str) -> tuple[Model, Task]:
-    robot, settings = ENVIRONMENTS[name]
+    robot, task, settings = ENVIRONMENTS[name]
     model = _ROBOTS[robot]()
-    return model, locomotion(model, **settings)
+    return model, locomotion(model, **TASKS[task], **_SETTINGS[robot], **settings)
 
 
 def make_one(name: str, **settings: Any) -> Env:

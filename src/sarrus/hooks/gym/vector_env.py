@@ -13,7 +13,7 @@ from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
 from sarrus.errors import StateError
 from sarrus.hooks.gym.random_numbers import Streams
 from sarrus.hooks.gym.starts import starting_states
-from sarrus.hooks.gym.task import Situation, Task, batched
+from sarrus.hooks.gym.task import FUNCTIONS, Function, Situation, Task, for_all, task_kernel
 from sarrus.model.arguments import whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral
@@ -34,6 +34,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     settings        of the `Simulation`: contacts, integrator, dtype, ...
 
     Environment i of `reset(seed=s)` does what a single one does after `reset(seed=s + i)`, to the last bit.
+    `factors` are those that episodes have drawn (`Task.randomization`), (B, n) each.
     """
 
     def __init__(
@@ -49,16 +50,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self.model, self.task, self.num_envs = model, task, whole_number("num_envs", num_envs, least=1)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
-        self._functions = {
-            name: batched(model, getattr(task, name), name) for name in ("observation", "reward", "fallen")
-        }
+        self._functions = {name: f for name in FUNCTIONS if (f := for_all(task, name)) is not None}
         self._simulate(threads, settings)
         self._streams = Streams(num_envs)
         self._starts = starting_states(model, task.noise, task.start_speed, STARTS)
         self.episode_limit = round(task.seconds / (task.dt * task.substeps))
         self._done = np.zeros(num_envs, bool)
         self._begin(np.arange(num_envs))
-        size = self._observe().shape[1]
+        size = self._seen(np.arange(num_envs)).shape[1]
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
         self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (self._at.size,), np.float32)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -76,22 +75,43 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if not task.torques:
             settings = settings | {"controller": pd(gains[0], gains[1], self._home)}
         self.simulation = Simulation(model, task.dt, **settings)
-        self._kernels, held = self.simulation.step_kernels(tau=np.zeros(model.nv) if task.torques else None)
+        tau, varied = np.zeros(model.nv) if task.torques else None, tuple(task.randomization)
+        self._kernels, held = self.simulation.step_kernels(tau=tau, varied=varied)
         kernels, kind = self._kernels, self._kernels.step.dtype
         self._carry = kernels.begin(np.tile(self._home, (count, 1)), np.zeros((count, model.nv)))
         self._cold = {name: np.array(x[0]) for name, x in self._carry.items()}
         self._inputs = {
             name: np.array(np.broadcast_to(x, (count, *x.shape)), kind, order="C") for name, x in held.items()
         }
-        self._tau = np.zeros((count, model.nv), kind)
+        self.factors = {name: self._inputs[f"{name}_factor"].reshape(count, -1) for name in varied}
+        self._task = task_kernel(model, task, kind)
+        self._action, self._previous = np.zeros((2, count, self._at.size), kind)
+        self._tau, self._time = np.zeros((count, model.nv), kind), np.zeros(count, kind)
+        self.episode_steps, self._taken = np.zeros(count, int), 0
         carried, taken = self._carry.items(), self._inputs.items()
         before = [Gather(0, name, x) for name, x in (*carried, *taken)]
         each: list[Any] = [Run(0), *(Copy((0, output), (0, name)) for output, name in kernels.carried.items())]
         each += projecting(kernels)
-        natives = [kernel.native for kernel in (kernels.step, kernels.projection) if kernel is not None]
+        used = [kernel for kernel in (kernels.step, kernels.projection, self._task) if kernel is not None]
         after = [Scatter(0, name, x, from_input=True) for name, x in carried]
-        self._program = Program(tuple(natives), before, each, [*after, Scatter(0, "tau", self._tau)])
+        after += [Scatter(0, "tau", self._tau), *self._judging(len(used) - 1)]
+        self._program = Program(tuple(kernel.native for kernel in used), before, each, after)
         self._threads = kernels.step.threads_for(count * task.substeps, threads)
+
+    def _judging(self, number: int) -> list[Any]:
+        """What a program does after the steps of an action: observations and rewards, by the kernel of that number."""
+        if self._task is None:
+            return []
+        outputs = self._task.native.tape.outputs
+        self._judged = {port.name: np.zeros((self.num_envs, *port.shape), self._task.dtype) for port in outputs}
+        given = {"action": self._action, "previous_action": self._previous, "time": self._time}
+        return [
+            *(Copy((0, name), (number, name), from_input=True) for name in ("q", "v")),
+            Copy((0, "tau"), (number, "tau")),
+            *(Gather(number, name, x) for name, x in given.items()),
+            Run(number),
+            *(Scatter(number, name, x) for name, x in self._judged.items()),
+        ]
 
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
@@ -105,7 +125,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
                 raise StateError(f"seed: expected a number, or {self.num_envs} of them, got shape {seeds.shape}")
             self._streams.seed(seeds, which)
         self._begin(np.flatnonzero(which))
-        return self._observe(), {}
+        return self._seen(np.arange(self.num_envs)), {}
 
     def _mask(self, given: Any) -> Array:
         if given is None:
@@ -122,14 +142,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             raise StateError(f"the episodes of environments {over[:8].tolist()} are over: reset them (`reset_mask`)")
         again = np.flatnonzero(self._done) if self.autoreset_mode is AutoresetMode.NEXT_STEP else np.zeros(0, int)
         self._act(actions)
+        self.episode_steps += 1
+        self._tell_time()
         substeps = self.task.substeps
         self._program.run(self.num_envs, substeps, self._taken * substeps, self._threads)
         self._taken += 1
-        self.episode_steps += 1
-        situation = self.situation
         alive = self._carry["alive"] > 0.5
-        rewards = np.where(alive, np.asarray(self._functions["reward"](situation), float), 0.0)
-        terminated = np.asarray(self._functions["fallen"](situation), bool) | ~alive
+        rewards = np.where(alive, np.asarray(self._value("reward"), float), 0.0)
+        terminated = (np.asarray(self._value("fallen")) > 0.5) | ~alive
         truncated = ~terminated & (self.episode_steps >= self.episode_limit)
         infos: dict[str, Any] = {}
         if not alive.all():
@@ -138,45 +158,73 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self._begin(again)
             rewards[again], terminated[again], truncated[again] = 0.0, False, False
         self._done = terminated | truncated
-        observations = self._observe()
+        observations = self._seen(again)
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._done.any():
             infos |= {"final_obs": observations, "_final_obs": self._done.copy()}
-            self._begin(np.flatnonzero(self._done))
-            observations = self._observe()
+            begun = np.flatnonzero(self._done)
+            self._begin(begun)
+            observations = self._seen(begun, observations)
         return observations, rewards, terminated, truncated, infos
 
     @property
     def situation(self) -> Situation:
         """What observations and rewards are made of, now. Arrays are those that are stepped: do not change them."""
-        time = self.episode_steps * (self.task.dt * self.task.substeps)
-        return Situation(self._carry["q"], self._carry["v"], self._action, self._previous, self._tau, time)
+        self._tell_time()
+        return Situation(self._carry["q"], self._carry["v"], self._action, self._previous, self._tau, self._time)
+
+    def _tell_time(self) -> None:
+        self._time[:] = self.episode_steps * (self.task.dt * self.task.substeps)
 
     def _act(self, actions: Any) -> None:
-        given = np.asarray(actions, float)
+        try:
+            given = np.asarray(actions, self._action.dtype)
+        except (TypeError, ValueError):
+            raise StateError(f"actions: expected numbers of shape {self.action_space.shape}, got {actions!r}") from None
         if given.shape != self.action_space.shape:
             raise StateError(f"actions: expected shape {self.action_space.shape}, got {given.shape}")
-        if not np.isfinite(given).all():
+        if not np.isfinite(given.sum(dtype=float)) and not np.isfinite(given).all():
             raise StateError("actions: every number must be finite")
-        given = np.clip(given, -1.0, 1.0)
-        self._previous, self._action = self._action, given
+        self._previous[:] = self._action
+        np.clip(given, -1.0, 1.0, out=self._action)
         if self.task.torques:
-            self._inputs["tau"][:, self._at] = self.task.action_scale * given
+            self._inputs["tau"][:, self._at] = self.task.action_scale * self._action
         else:
-            self._inputs["q_target"][:, self._at_q] = self._home[self._at_q] + self.task.action_scale * given
+            self._inputs["q_target"][:, self._at_q] = self._home[self._at_q] + self.task.action_scale * self._action
 
-    def _observe(self) -> Array:
-        return np.array(self._functions["observation"](self.situation), np.float32, order="C")
+    def _value(self, name: str) -> Array:
+        """Rewards, or who has fallen, after the steps of an action."""
+        function = self._functions.get(name)
+        return self._judged[name] if function is None else self._called(name, function, 1)
+
+    def _called(self, name: str, function: Function, dimensions: int) -> Array:
+        """What a function of all robots says, which must be about each of them."""
+        found = np.asarray(function(self.situation))
+        if found.ndim != dimensions or len(found) != self.num_envs:
+            wanted = f"({self.num_envs},)" if dimensions == 1 else f"({self.num_envs}, n)"
+            raise StateError(f"{name}: expected shape {wanted}, got {found.shape}")
+        return found
+
+    def _seen(self, changed: Array, before: Array | None = None) -> Array:
+        """Observations, in an array of their own: those of the last action, but now of the environments `changed`."""
+        function = self._functions.get("observation")
+        if function is not None:
+            return np.array(self._called("observation", function, 2), np.float32, order="C")
+        observations = np.array(self._judged["observation"] if before is None else before, np.float32, order="C")
+        if len(changed):
+            assert self._task is not None
+            now = self._task(*(np.ascontiguousarray(x[changed]) for x in self.situation))
+            observations[changed] = getattr(now, "observation", now)
+        return observations
 
     def _begin(self, which: Array) -> None:
         """New episodes of the environments whose numbers these are."""
-        if not hasattr(self, "_action"):
-            self._action, self._previous = np.zeros((2, self.num_envs, self._at.size))
-            self.episode_steps, self._taken = np.zeros(self.num_envs, int), 0
         for name, x in self._cold.items():
             self._carry[name][which] = x
         chosen = (self._streams.uniform(which, 1)[:, 0] * STARTS).astype(int)
         self._carry["q"][which], self._carry["v"][which] = (x[chosen] for x in self._starts)
-        self._action, self._previous = self._action.copy(), self._previous.copy()
+        for name, factors in self.factors.items():
+            least, most = self.task.randomization[name]
+            factors[which] = least + (most - least) * self._streams.uniform(which, factors.shape[1])
         for x in (self._action, self._previous, self._tau):
             x[which] = 0.0
         self.episode_steps[which], self._done[which] = 0, False

@@ -17,7 +17,7 @@ from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, solve_forwar
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.linear_algebra import Ldl, ldl_backward, ldl_forward, ldl_semidefinite
-from sarrus.spatial.norms import size
+from sarrus.spatial.norms import size, total
 from sarrus.spatial.precision import within
 from sarrus.spatial.repetition import repeat
 
@@ -32,6 +32,7 @@ class KktColumns(NamedTuple):
     x: Array  # (nv, k)
     f: Array  # (m, k)
     half: Array  # (m, k) halfway through the solve for f: what rows that depend on others cannot have
+    sums: Array  # (k,) of all elements of a column of x and f: not finite, if one of them is not
 
 
 class Kkt(NamedTuple):
@@ -65,21 +66,23 @@ class Kkt(NamedTuple):
     def solve(self, r: Array, s: Array) -> KktColumns:
         """For columns r (nv, k) and s (m, k)."""
         (n, count), m = r.shape, len(s)
-        out = np.zeros((n + 2 * m, count), dtype=np.result_type(r, s, self.Y))
+        out = np.zeros((n + 2 * m + 1, count), dtype=np.result_type(r, s, self.Y))
         both = np.concatenate([r, s]).T
 
         def text(column: Array) -> Array:
             z = solve_transposed(self.mass, column[:n])  # L^-T r
             half, f = self._multipliers(self.Y @ (z * self.mass.d_inv) - column[n:])
-            return np.concatenate([solve_forward(self.mass, (self.Y.T @ f - z) * self.mass.d_inv), f, half])
+            x = solve_forward(self.mass, (self.Y.T @ f - z) * self.mass.d_inv)
+            return np.concatenate([x, f, half, [total([*x, *f])]])
 
         for alike in _alike(both):
             out[:, alike] = repeat(text, both[alike]).T
-        return KktColumns(out[:n], out[n : n + m], out[n + m :])
+        return KktColumns(out[:n], out[n : n + m], out[n + m : -1], out[-1])
 
-    def inverse(self) -> tuple[Array, Array]:
-        """x, a symmetric matrix of which half is computed, and f, per element of -r."""
+    def inverse(self) -> tuple[Array, Array, Array]:
+        """x, a symmetric matrix of which half is computed, and f, per element of -r; and sums as in `KktColumns`."""
         n, m, d_inv = len(self.mass.d_inv), len(self.Y), self.mass.d_inv
+        sums = []
         x, f = np.zeros((n, n), dtype=self.Y.dtype), np.zeros((m, n), dtype=self.Y.dtype)
         for first, stop in _limbs(self.mass):
             limb = slice(first, stop)
@@ -90,12 +93,14 @@ class Kkt(NamedTuple):
                 r[limb] = unit
                 z = solve_transposed(self.mass, r, reach) * d_inv
                 _, f = self._multipliers(-(self.Y @ z))
-                return np.concatenate([solve_forward(self.mass, z[:stop] + d_inv[:stop] * (self.Y.T[:stop] @ f)), f])
+                x = solve_forward(self.mass, z[:stop] + d_inv[:stop] * (self.Y.T[:stop] @ f))
+                return np.concatenate([x, f, [total([*x, *f])]])
 
             rows = repeat(text, np.eye(stop - first).astype(self.Y.dtype))
-            x[limb, :stop], f[:, limb] = rows[:, :stop], rows[:, stop:].T
+            x[limb, :stop], f[:, limb] = rows[:, :stop], rows[:, stop:-1].T
             x[:first, limb] = x[limb, :first].T
-        return x, f
+            sums.append(rows[:, -1])
+        return x, f, np.concatenate(sums)
 
     def _multipliers(self, s: Array) -> tuple[Array, Array]:
         """Half of the solve for f, and all of it."""

@@ -16,10 +16,13 @@ class CenterOfMass(Constraint):
     """The robot's centre of mass moves as it is told, along some axes of the world: rows on all bodies.
 
     Forces act on the robot at its centre of mass, along those axes: every body takes the part that its mass has.
+
+    >>> sarrus.center_of_mass_constraint("xy").size
+    2
     """
 
-    axes: str = "xyz"
-    desired: Any = field(default=None, kw_only=True)
+    axes: str = "xyz"  # of the world, in the order of the rows
+    desired: Any = field(default=None, kw_only=True)  # (m,) m/s^2, or "input"
     at: Any = field(default=None, kw_only=True)  # (m,) along those axes
     kind = Kind.CENTER_OF_MASS
 
@@ -44,6 +47,13 @@ def center_of_mass_constraint(axes: str = "xyz", *, name: str | None = None, at:
     k              its desired acceleration along them: None (zero), numbers, or "input" (an input of the algorithm)
     at             where it is held along them, for Baumgarte's position feedback: as many numbers as axes
     stabilization  Baumgarte's time constant in seconds (None: off)
+    name           unique in the model; default: made up
+    returns        a `CenterOfMass`, for `model.with_constraints`
+    errors         `ModelError`: no such axes, or numbers that do not fit them
+
+    >>> robot = sarrus.zoo.stem(3, 2).with_constraints(sarrus.center_of_mass_constraint("xy"))
+    >>> robot.n_rows
+    2
     """
     if not isinstance(axes, str) or not axes or len(set(axes)) != len(axes) or not set(axes) <= set("xyz"):
         raise ModelError(f'centre of mass: the axes are {axes!r}. Valid: "x", "y", "z" or several, such as "xy", "xyz"')

@@ -38,12 +38,16 @@ class Constraint(ABC):
 
     name           unique in its model
     source         the tag of a file that it came from
+    active         whether it holds; others are kept for the record
     stabilization  Baumgarte's time constant in seconds; None: no feedback
 
     Of constraints against the world, which take them as arguments:
 
     desired        the acceleration that its rows are to have: None (zero), numbers, or "input" (given at run time)
     at             the place that Baumgarte's feedback returns to; None: velocity feedback only
+
+    >>> sarrus.zoo.four_bar().constraints[0].size
+    5
     """
 
     name: str

@@ -20,11 +20,14 @@ class Coupling(Constraint):
 
     Linear gears, belts and differentials: `sum_k ratio_k q_k = offset`. For MJCF's `equality/joint` and URDF's `mimic`,
     `q_joint = polycoef[0] + polycoef[1] q_driver + ...` (all relative to their reference positions).
+
+    >>> sarrus.coupling({"rotor": 1.0, "link": -6.0}).size
+    1
     """
 
     ratios: Terms = field(metadata=JOINT)  # sum = polynomial(driver)
-    driver: str | None = field(default=None, metadata=JOINT)
-    polynomial: tuple[float, ...] = (0.0,)
+    driver: str | None = field(default=None, metadata=JOINT)  # the joint that the polynomial is of
+    polynomial: tuple[float, ...] = (0.0,)  # coefficients of 1, x, x^2, ...
     references: Terms = field(default=(), metadata=REFERENCE)  # positions that q is measured from; 0 where not named
     kind = Kind.COUPLING
 
@@ -50,10 +53,13 @@ class Tendon(Constraint):
     """A fixed tendon: a length `sum_k coefficient_k q_k`, which actuators, springs and limits act on.
 
     It constrains nothing by itself; an equality on it is a `Coupling`.
+
+    >>> sarrus.Tendon("t", (("finger", 1.0), ("thumb", 0.5))).coefficients
+    (('finger', 1.0), ('thumb', 0.5))
     """
 
-    coefficients: Terms = field(metadata=JOINT)
-    properties: tuple[tuple[str, Any], ...] = ()
+    coefficients: Terms = field(metadata=JOINT)  # by joint name: metres per coordinate
+    properties: tuple[tuple[str, Any], ...] = ()  # what a file says of it: springs, damping, limits
     kind = Kind.TENDON
 
     @answer
@@ -72,9 +78,17 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
     A gear 1:6 is `coupling({"rotor": 1.0, "link": -6.0})`; a mimic is
     `coupling({"b": 1.0}, driver="a", polynomial=(offset, ratio))`.
 
-    ratios      coefficient by joint name
-    polynomial  coefficients of 1, x, x^2, ...; without a driver just the constant
-    references  positions that coordinates are measured from; 0 where not named
+    ratios         coefficient by joint name
+    polynomial     coefficients of 1, x, x^2, ...; without a driver just the constant
+    references     positions that coordinates are measured from; 0 where not named
+    driver         the joint that the polynomial is of; None: there is none
+    name           unique in the model; default: made up
+    stabilization  Baumgarte's time constant in seconds (None: off)
+    returns        a `Coupling`, for `model.with_constraints`
+    errors         `ModelError`: no joint, numbers that are not finite, every ratio zero
+
+    >>> sarrus.coupling({"b": 1.0}, driver="a", polynomial=(0.1, 2.0)).driver
+    'a'
     """
     joined = "_".join(ratios)
     if not ratios:

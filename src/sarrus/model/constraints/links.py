@@ -79,6 +79,15 @@ def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None
     at             where it is held, for Baumgarte's position feedback: a position, or (position, rotation) for dim 6
     stabilization  Baumgarte's time constant in seconds (None: off)
     R              softness of the rows, for the soft methods
+    frame          the name of a body or frame
+    dim            3 or 6
+    name           unique in the model; default: made up
+    returns        a `Contact`, for `model.with_constraints`
+    errors         `ModelError`: another dim, or numbers that do not fit it
+
+    >>> standing = sarrus.zoo.chain(7).with_constraints(sarrus.contact("tip", 6))
+    >>> standing.n_rows
+    6
     """
     if dim not in (3, 6):
         raise ModelError(f"contact of frame {frame!r}: dim is {dim!r}. Valid: 3 (point), 6 (weld)")
@@ -87,7 +96,20 @@ def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None
 
 def link_rows(frame: str, K: Any, k: Any = None, *, name: str | None = None, stabilization: float | None = None,
               R: Any = None) -> LinkRows:  # fmt: skip
-    """Rows `K a = k` on a frame's spatial acceleration [linear; angular], in the frame's own axes. K is (m, 6)."""
+    """Rows `K a = k` on a frame's spatial acceleration [linear; angular], in the frame's own axes. K is (m, 6).
+
+    frame          the name of a body or frame
+    K              (m, 6)
+    k              (m,) what the rows are to have: None (zero), numbers, or "input" (an input of the algorithm)
+    name           unique in the model; default: made up
+    stabilization  Baumgarte's time constant in seconds (None: off)
+    R              softness of the rows, for the soft methods
+    returns        a `LinkRows`, for `model.with_constraints`
+    errors         `ModelError`: K of another shape, or numbers that do not fit it
+
+    >>> sarrus.link_rows("tip", np.eye(6)[:2]).size
+    2
+    """
     rows = np.array(K, dtype=float)
     if rows.ndim != 2 or rows.shape[1] != 6 or not np.isfinite(rows).all():
         raise ModelError(f"link_rows of frame {frame!r}: K must be finite, of shape (m, 6), got shape {rows.shape}")

@@ -51,8 +51,8 @@ CLOSURES: dict[str, tuple[Held, ...]] = {  # in the order of their rows
 class LoopConstraint(Constraint):
     """A constraint of two frames against each other."""
 
-    frame_a: str = field(metadata=FRAME)
-    frame_b: str = field(metadata=FRAME)
+    frame_a: str = field(metadata=FRAME)  # the name of a frame, or "world"
+    frame_b: str = field(metadata=FRAME)  # the name of another, which its forces act on
     kind = Kind.LOOP
 
     @answer
@@ -69,12 +69,16 @@ class LoopConstraint(Constraint):
 class LoopClosure(LoopConstraint):
     """Two frames that a joint connects, which closes a loop of the tree: any joint type may be the cut joint.
 
-    joint  one of `CLOSURES`
-    axis   of the joint, in frame_a and, when the loop is closed, in frame_b; default z. second_axis: a universal
-           joint's, in frame_b
+    joint        revolute, universal, prismatic, cylindrical, planar, helical, spherical, connect or weld
+    axis         of the joint, in frame_a and, when the loop is closed, in frame_b; default z
+    second_axis  of a universal joint, in frame_b
+    pitch        of a helical joint: metres per radian
 
     Forces act on frame_b (and their opposite on frame_a), in the axes of frame_a for weld and connect, else along the
     rows.
+
+    >>> sarrus.loop("a", "b", "universal").size
+    4
     """
 
     joint: str
@@ -103,9 +107,13 @@ class LoopClosure(LoopConstraint):
 
 @dataclass(frozen=True, eq=False)
 class Distance(LoopConstraint):
-    """Two frames whose origins keep a distance."""
+    """Two frames whose origins keep a distance.
 
-    length: float
+    >>> sarrus.distance("a", "b", 0.5).length
+    0.5
+    """
+
+    length: float  # metres
 
     @answer
     def holds(self) -> tuple[Held, ...]:
@@ -116,12 +124,34 @@ class Distance(LoopConstraint):
 
 
 def weld(frame_a: str, frame_b: str, *, name: str | None = None, stabilization: float | None = None) -> LoopClosure:
-    """Two frames that are one: 6 rows. Either may be "world"."""
+    """Two frames that are one: 6 rows. Either may be "world".
+
+    frame_a, frame_b  names of frames; either may be "world"
+    name              unique in the model; default: made up
+    stabilization     Baumgarte's time constant in seconds (None: off)
+    returns           a `LoopClosure`, for `model.with_constraints`
+    errors            `ModelError`: a frame and itself
+
+
+    >>> sarrus.weld("hand", "world").size
+    6
+    """
     return loop(frame_a, frame_b, "weld", name=name, stabilization=stabilization)
 
 
 def connect(frame_a: str, frame_b: str, *, name: str | None = None, stabilization: float | None = None) -> LoopClosure:
-    """Two frames whose origins are one point, as a ball joint makes them: 3 rows."""
+    """Two frames whose origins are one point, as a ball joint makes them: 3 rows.
+
+    frame_a, frame_b  names of frames; either may be "world"
+    name              unique in the model; default: made up
+    stabilization     Baumgarte's time constant in seconds (None: off)
+    returns           a `LoopClosure`, for `model.with_constraints`
+    errors            `ModelError`: a frame and itself
+
+
+    >>> sarrus.connect("rod_end", "hand").size
+    3
+    """
     return loop(frame_a, frame_b, "connect", name=name, stabilization=stabilization)
 
 
@@ -129,12 +159,20 @@ def loop(frame_a: str, frame_b: str, joint: str = "revolute", *, axis: Any = Non
          pitch: float = 0.0, name: str | None = None, stabilization: float | None = None) -> LoopClosure:  # fmt: skip
     """A joint between two frames of the tree, which closes a loop.
 
-    joint          revolute (5 rows), universal (4), prismatic (5), cylindrical (4), planar (3), helical (5); also weld,
-                   connect, spherical
-    axis           of the joint, in both frames (default z); a planar joint's is the normal of its plane
-    second_axis    of a universal joint, in frame_b; default: one perpendicular to `axis`
-    pitch          of a helical joint: metres per radian
-    stabilization  Baumgarte's time constant in seconds (None: off)
+    joint             revolute (5 rows), universal (4), prismatic (5), cylindrical (4), planar (3), helical (5); also
+                      weld, connect, spherical
+    axis              of the joint, in both frames (default z); a planar joint's is the normal of its plane
+    second_axis       of a universal joint, in frame_b; default: one perpendicular to `axis`
+    pitch             of a helical joint: metres per radian
+    stabilization     Baumgarte's time constant in seconds (None: off)
+    frame_a, frame_b  names of frames; either may be "world"
+    name              unique in the model; default: made up
+    returns           a `LoopClosure`, for `model.with_constraints`
+    errors            `UnknownNameError`: no such joint type; `ModelError`: an axis or pitch that the joint does not
+                      have
+
+    >>> sarrus.loop("rod_end", "crank_pin", "revolute", axis=(0, 1, 0)).size
+    5
     """
     if joint not in CLOSURES:
         raise unknown_name(f"joint of the loop between {frame_a!r} and {frame_b!r}:", joint, CLOSURES)
@@ -154,7 +192,19 @@ def loop(frame_a: str, frame_b: str, joint: str = "revolute", *, axis: Any = Non
 
 def distance(frame_a: str, frame_b: str, length: float, *, name: str | None = None,
              stabilization: float | None = None) -> Distance:  # fmt: skip
-    """Two frames whose origins stay `length` metres apart, as a massless rod between ball joints holds them: 1 row."""
+    """Two frames whose origins stay `length` metres apart, as a massless rod between ball joints holds them: 1 row.
+
+    length            metres
+    frame_a, frame_b  names of frames; either may be "world"
+    name              unique in the model; default: made up
+    stabilization     Baumgarte's time constant in seconds (None: off)
+    returns           a `Distance`, for `model.with_constraints`
+    errors            `ModelError`: a length that is not positive, a frame and itself
+
+
+    >>> sarrus.distance("ankle", "motor", 0.3).size
+    1
+    """
     pair = f"{frame_a!r} - {frame_b!r}"
     _two_frames(frame_a, frame_b)
     if not np.isfinite(length) or length < 0.0:

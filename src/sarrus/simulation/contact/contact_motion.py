@@ -68,9 +68,9 @@ def contact_motion(
     twists = node_twists(free.at, poses, v_free)
     usual = contacts_where_it_stands(problem, contacts, twists)
     usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
-    whips = any(parent != WORLD for parent in model.parents)  # one body alone never bends into the ground
+    whips = _whipping(model, contacts)
     start = _matched(usual, before)
-    if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not whips:
+    if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not len(whips):
         return problem.solved(usual, usual_limits, start, before.pushed)
     limited, more = _unusual(settings, problem, limits, q, twists, whips)
     pushed = [before.pushed[settings.limited.index(limit.v)] for limit in limits]
@@ -106,9 +106,12 @@ def _unusual(
     limits: Sequence[JointLimit],
     q: Array,
     twists: Sequence[Twist],
-    whips: bool,
+    whips: Array,
 ) -> tuple[Scalar, Scalar]:
-    """Greater than 0: where a joint would pass a limit that is not usual, and where anything else may touch."""
+    """Greater than 0: where a joint would pass a limit that is not usual, and where anything else may touch.
+
+    whips  velocities that may make something bend into the ground
+    """
     limited: Scalar = -1.0
     for k, limit in enumerate(limits):
         if k not in settings.usual_limits:
@@ -116,9 +119,20 @@ def _unusual(
     more: Scalar = -1.0
     for bound in settings.contacts.bounds(step.poses, twists):
         more = choose(bound.after(step.dt), NEAR, 1.0, more)
-    for speed in step.v_free if whips else ():
+    for speed in step.v_free[whips]:
         more = choose(FAST, step.dt * abs(speed), 1.0, more)
     return limited, more
+
+
+def _whipping(model: Model, contacts: ContactSet) -> Array:
+    """Velocities of joints that move something which may touch. One body alone never bends into the ground, and the
+    rotor of a motor, however fast, moves nothing.
+    """
+    if all(parent == WORLD for parent in model.parents):
+        return np.zeros(0, int)
+    paths = tree_of(model).paths
+    moving = {node for pair in contacts.pairs for end in (pair.a, pair.b) if end.node >= 0 for node in paths[end.node]}
+    return np.array([k for node in sorted(moving) for k in range(model.nv)[model.layout.v[node]]], int)
 
 
 def _limits_apart(settings: ContactSettings, rank: int) -> bool:

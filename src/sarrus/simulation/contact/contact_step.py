@@ -14,6 +14,7 @@ from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.straight_motion import moved_straight
 from sarrus.simulation.step import StepSettings, forces_of, keep_finite, scalar, select, worse
+from sarrus.simulation.variation import varied_step
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.choice import choose
 from sarrus.status import Status
@@ -39,6 +40,7 @@ class ContactStepOutputs(NamedTuple):
 
 def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> ContactStepOutputs:
     """One step of a simulation on the ground."""
+    model, settings = varied_step(model, settings, inputs)
     contact = settings.contact
     assert contact is not None
     q, v, warm = inputs["q"], inputs["v"], inputs["warm0"]

@@ -38,7 +38,15 @@ def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None
 
     Loops stay closed, friction and `contacts.restitution` act, forces do not: an impact takes no time.
 
-    q, v  (n,) or (B, n)
+    q, v      (n,) or (B, n)
+    contacts  how things touch, `restitution` among it
+    returns   `v` after it, `contacts` with impulses (N s), `residual` (m/s), `status`
+    errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of a wrong shape
+
+    >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"
+    >>> robot = sarrus.load(f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>")
+    >>> np.allclose(sarrus.impulse(robot, robot.home, [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]).v, 0.0, atol=1e-6)
+    True
     """
     settings = contact_settings(model, contacts or ContactOptions())
     if settings is None:

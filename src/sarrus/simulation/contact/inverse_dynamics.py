@@ -73,6 +73,16 @@ def inverse_dynamics(
     motors   names of joints with motors; None: those of the model's actuators, or all but free joints
 
     Contacts are what touches at q, within 2 mm. Without anything to touch it is `sarrus.rnea`, or `sarrus.ce_rnea`.
+
+    contacts  how things touch; None: as a simulation does by default
+    returns   `tau` (N m, N; of joints without motors what is left unmet), `contacts`, `forces` of constraints, `status`
+    errors    `UnsupportedError`: nothing can touch; `UnknownNameError`: no such joint
+
+    >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"
+    >>> robot = sarrus.load(f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>")
+    >>> result = sarrus.inverse_dynamics(robot, robot.home, np.zeros(6), np.zeros(6))
+    >>> np.allclose(result.contacts.total_force, [0.0, 0.0, 9.81 * robot.mass], atol=1e-6)
+    True
     """
     model = model.spanning
     settings = contact_settings(model, contacts or ContactOptions())

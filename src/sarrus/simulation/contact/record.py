@@ -19,6 +19,12 @@ class ContactRecord:
 
     A slot holds nothing where its number is -1. Forces act on the first of the two geometries, in the world's axes; an
     impact has a force too: its impulse over the length of the step. `contacts[-1]` has those of the last state.
+
+    >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"
+    >>> robot = sarrus.load(f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>")
+    >>> motion = sarrus.simulate(robot, duration=0.002)
+    >>> motion.contacts[-1].touching.sum()
+    np.int64(1)
     """
 
     numbers: Array  # (..., s) of a place where two geometries may touch; -1: nothing

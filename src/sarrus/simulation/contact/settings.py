@@ -47,6 +47,9 @@ class ContactOptions:
     joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
     tolerance       m/s to which the contact problem is solved
     convex          the convex relaxation instead of Coulomb's law: what slides lifts off a little
+
+    >>> sarrus.ContactOptions(restitution=0.5).restitution
+    0.5
     """
 
     restitution: float = 0.0

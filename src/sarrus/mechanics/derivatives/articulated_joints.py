@@ -1,5 +1,5 @@
-"""Forward dynamics of a tree with what its derivatives need: the sweeps of the articulated-body algorithm, beside whose
-inertias the Coriolis matrix of each articulated body is carried inward, and the motion and forces that result.
+"""What derivatives of forward dynamics need beside the sweeps of the articulated-body algorithm: the Coriolis matrix of
+each articulated body, carried inward beside its inertia, and the motion and forces that result.
 
 As the articulated inertia H answers an acceleration, the articulated Coriolis matrix C (6, 3) answers the vector y of a
 variation (`variation.py`). A joint that is free to give way takes its part of both:
@@ -15,11 +15,10 @@ import numpy as np
 
 from sarrus.mechanics.bodies import Motion
 from sarrus.mechanics.derivatives.variation import Coriolis, Variations, slips, twist_on_force, variations
-from sarrus.mechanics.mechanism import mechanism
-from sarrus.model.model import Model
+from sarrus.mechanics.mechanism import Mechanism
 from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.linear_algebra import ldl, ldl_solve, minus_product, subtract_product, symmetric_product
+from sarrus.spatial.linear_algebra import Ldl, ldl_solve, minus_product, symmetric_product
 from sarrus.spatial.rotations import skew
 from sarrus.spatial.stacked import by_column
 from sarrus.spatial.stages import stage
@@ -44,46 +43,30 @@ class ArticulatedJoint(NamedTuple):
     turned: list[Array]  # (n,) S^T F by each position, where S is not constant
 
 
-class ArticulatedMotion(NamedTuple):
-    qdd: Array  # (nv,)
-    joints: list[ArticulatedJoint]
+def articulated_joints(
+    at: Mechanism, qdd: Array, a: list[Array], D: list[Ldl], UD: list[Array], Ha: dict[int, Array], q: Array, v: Array
+) -> list[ArticulatedJoint]:
+    """Every joint of a tree with its answers, from what the articulated-body algorithm has found.
 
-
-def articulated_motion(
-    model: Model, q: Array, v: Array, tau: Array, external_forces: Array | None
-) -> ArticulatedMotion:
-    """Accelerations, and every joint with its answers."""
-    tree, at = tree_of(model), mechanism(model, q, v, tau, external_forces)
-    nodes, bodies, transforms = at.nodes, tree.nodes, [joint.X for joint in at.joints]
-    H, f = [node.H for node in nodes], [node.f for node in nodes]
+    a   accelerations of the nodes in excess of the bias motion
+    D   of every joint, factored; UD = U D^-1
+    Ha  H - U D^-1 U^T of nodes with a parent
+    """
+    tree, nodes = tree_of(at.model), at.nodes
+    bodies, transforms = tree.nodes, [joint.X for joint in at.joints]
     C = [Coriolis.of_body(body.inertia, m.w).matrix() for body, m in zip(bodies, at.bias, strict=True)]
     delta = slips(tree, at.joints, at.bias)
-    D, UD, k, u, Ha, Ca = {}, {}, {}, {}, {}, {}
+    k, Ca = {}, {}
     with stage("inward"):
-        for i, (parent, _, X, S, A, _, _, _, _, _, force) in reversed(list(enumerate(nodes))):
-            U, SC = H[i] @ S, S.T @ C[i]
-            D[i] = ldl(S.T @ U + A)
-            UD[i], k[i] = ldl_solve(D[i], U.T).T, ldl_solve(D[i], SC)
-            u[i] = force + S.T @ f[i]
+        for i, (parent, _, X, S, *_) in reversed(list(enumerate(nodes))):
+            SC = S.T @ C[i]
+            k[i] = ldl_solve(D[i], SC)
             if parent >= 0:
-                Ha[i] = subtract_product(H[i], UD[i], U)
                 Ca[i] = minus_product(C[i], UD[i], SC)
                 moved = X.congruence(Ha[i])
-                H[parent] = H[parent] + moved
-                f[parent] = f[parent] + X.apply_T(f[i] - UD[i] @ u[i])
                 C[parent] = C[parent] + (_turned(transforms[i], Ca[i]) - moved[:, :3] @ skew(delta[i]))
-    qdd, a = {}, {}
-    with stage("outward acceleration"):
-        for i, (parent, _, X, S, *_) in enumerate(nodes):
-            qdd[i] = ldl_solve(D[i], u[i])
-            a[i] = S @ qdd[i]
-            if parent >= 0:
-                a_parent = X.apply(a[parent])
-                qdd[i] = qdd[i] - UD[i].T @ a_parent
-                a[i] = a_parent + S @ qdd[i]
-    joined = np.concatenate([np.zeros(0), *qdd.values()])
-    motions = [_in_excess(m, x) for m, x in zip(at.bias, a.values(), strict=True)]
-    varied = variations(tree, at.joints, motions, q, v, joined)
+    motions = [_in_excess(m, x) for m, x in zip(at.bias, a, strict=True)]
+    varied = variations(tree, at.joints, motions, q, v, qdd)
     with stage("forces"):
         F = [body.inertia.momentum(a[i]) - nodes[i].f for i, body in enumerate(bodies)]
         for i, node in reversed(list(enumerate(nodes))):
@@ -99,7 +82,7 @@ def articulated_motion(
         turned = [dS.T @ F[i] for dS in by.dS]
         fixed = node.parent, node.v, transforms[i], S
         joints.append(ArticulatedJoint(*fixed, UD[i], k[i], D_inv, phi, z, y, still, delta[i], turned))
-    return ArticulatedMotion(joined, joints)
+    return joints
 
 
 def _held(S: Array, Ha: Array, Ca: Array, F: Array, by: Variations) -> tuple[Array, Array]:
