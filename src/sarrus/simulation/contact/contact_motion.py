@@ -45,6 +45,7 @@ from sarrus.status import Status
 NEAR = 2e-3  # metres: all is looked at if something unusual would be that near after the step without contacts
 SPEED = 8.0  # m/s: what is looked at is a contact if it could close in a step at that speed
 UNNOTICED = 1e-4  # metres or radians by which something may pass in a step without its being told
+_SLIGHTLY = 0.1  # of that
 FAST = 2e-2  # radians or metres in a step: where a joint does more, paths are looked at that bend into the ground
 FASTEST_BEND = 2.0  # m/s: what a path that bends towards the ground may add to the opening
 
@@ -180,11 +181,14 @@ def _passed(
     v: Array,
     dt: Scalar,
 ) -> Scalar:
-    """1 where something closes in this step that is closed already: it has found no slot. Else 0."""
+    """1 where something closes in this step that is closed already: it has found no slot. Else 0.
+
+    By more than what goes unnoticed, or at all where it is deeper than that.
+    """
     ways = [(c.gap, c.closing(twists)) for c in found] + [(x.gap(q), x.sign * v[x.v]) for x in limits]
     passed: Scalar = 0.0
     for gap, rate in ways:
-        least = choose(gap, 0.0, gap, 0.0) - UNNOTICED
+        least = choose(gap, 0.0, gap, 0.0) - choose(gap, -UNNOTICED, _SLIGHTLY * UNNOTICED, UNNOTICED)
         passed = choose(gap + dt * rate, least, 1.0, passed)
     return passed
 
