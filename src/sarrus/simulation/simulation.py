@@ -234,7 +234,7 @@ class Simulation:
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
         stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
         if type(stepper) is PythonStepper and not stepper.functions and kind not in self._step_calls:
-            call = StepCall(stepper.kernels, self.dt)
+            call = StepCall(stepper.kernels, self.dt, self.threads)
             if call.fits:
                 self._step_calls[kind] = call
         carry = stepper.begin(q, v, first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
@@ -47,10 +48,11 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
     clock.append(time.perf_counter())
     code, is_flat, chunks = (_encode if made_by == X86 else _compile)(fused, actions, repeats, lanes)
     clock.append(time.perf_counter())
+    kinds = Counter(map(type, (action for chunk in actions for action in chunk)))
     stats: dict[str, float] = {
-        "instructions": sum(type(a) is Compute for chunk in actions for a in chunk),
-        "loads": sum(type(a) is Load for chunk in actions for a in chunk),
-        "stores": sum(type(a) is Store for chunk in actions for a in chunk),
+        "instructions": kinds[Compute],
+        "loads": kinds[Load],
+        "stores": kinds[Store],
         "functions": len(actions),
         "workspace_slots": words.slots,
         "plan_seconds": clock[1] - clock[0],

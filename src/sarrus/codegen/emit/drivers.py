@@ -37,6 +37,6 @@ DRIVERS: dict[str, Callable[[Lane, str], str]] = {
 }
 
 
-def driver(lane: Lane, name: str) -> str:
-    """A module with one driver: run, check, batch, single and listed (of one lane), or that of a kind of step."""
-    return with_declarations(DRIVERS[name](lane, name))
+def module_text(lane: Lane, names: tuple[str, ...]) -> str:
+    """A module of these drivers."""
+    return with_declarations("\n".join(DRIVERS[name](lane, name) for name in names))

@@ -17,7 +17,7 @@ from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
 from sarrus.codegen.emit.builtin import layout_is_known, make_builtin
 from sarrus.codegen.emit.image import ExecutableMemory
-from sarrus.codegen.emit.kinds import Kind
+from sarrus.codegen.emit.kinds import Kind, together_with
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE, address_of, address_of_bytes, aligned, in_place
 from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, UNCHECKED, ports_of
@@ -277,17 +277,20 @@ def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
     return memory, single, lanes
 
 
-@functools.cache
 def driver_address(lane: Lane, name: str) -> int:
     """The address of a driver (`emit/drivers.py`) for this kind of lane: compiled once per machine."""
+    return _drivers(lane, together_with(name))[name]
 
+
+@functools.cache
+def _drivers(lane: Lane, names: tuple[str, ...]) -> dict[str, int]:
     def text() -> str:
-        from sarrus.codegen.emit.drivers import driver  # not needed where it is on disk
+        from sarrus.codegen.emit.drivers import module_text  # not needed where it is on disk
 
-        return driver(lane, name)
+        return module_text(lane, names)
 
-    variant = name if name == "run" else f"{lane.bits} {lane.count} {lane.fma} {name}"  # (that is the same for all)
-    return load_module("driver", variant, text, [name], is_hot=name != "single")[name]
+    variant = f"{lane.bits} {lane.count} {lane.fma} {names}"
+    return load_module("drivers", variant, text, list(names), is_hot="single" not in names)
 
 
 @functools.cache
