@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.defaults import Default, default_dynamics
+from sarrus.calls.defaults import Default, default_dynamics, is_auto, planned_dynamics
 from sarrus.calls.dynamics import method_for
 from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
@@ -127,7 +127,7 @@ class Simulation:
                 f"integrator {self.integrator!r} knows no impacts. Valid with contacts: {', '.join(ON_GROUND)}; "
                 f"contacts=False lets nothing touch"
             )
-        if self._contact is not None and self.method is not None:
+        if self._contact is not None and self.method is not None and not is_auto(self.method):
             raise UnsupportedError(
                 f"method {self.method!r} is of motion without contacts; with contacts, dynamics are solved in joint "
                 f"space. Give no method, or contacts=False"
@@ -384,11 +384,13 @@ class Simulation:
     @cached_property
     def _dynamics(self) -> Default:
         """The method that was named, or the default one, with options."""
-        if self.method is None and isinstance(self.options, dict | None):
+        if is_auto(self.method):
+            planned_dynamics(self.model)
+        if (self.method is None or is_auto(self.method)) and isinstance(self.options, dict | None):
             found = default_dynamics(self.stepped_model, self.options or (), of=self.model)
             if found.planned:
                 return found
-        return Default(method_for(self.stepped_model, self.method), {})
+        return Default(method_for(self.stepped_model, None if is_auto(self.method) else self.method), {})
 
     @cached_property
     def _contact(self) -> ContactSettings | None:

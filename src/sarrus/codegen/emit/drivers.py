@@ -14,12 +14,15 @@ from sarrus.codegen.emit.kinds import TABLES, Kind
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.moves import emit_moves
 from sarrus.codegen.emit.picks import emit_picks
-from sarrus.codegen.emit.run import emit_again, emit_begin, emit_enter, emit_run
+from sarrus.codegen.emit.run import emit_again, emit_begin, emit_enter, emit_enter_if_many, emit_run
 from sarrus.codegen.emit.single import emit_listed, emit_single
 from sarrus.codegen.emit.table import emit_table
+from sarrus.codegen.emit.words import Header
 
 DRIVERS: dict[str, Callable[[Lane, str], str]] = {
     "run": lambda _, name: emit_run(name),
+    "run_most": lambda _, name: emit_run(name, Header.MOST_HANDLERS),
+    "enter_if_many": emit_enter_if_many,
     "check": emit_check,
     "batch": emit_batch,
     "single": emit_single,

@@ -31,6 +31,23 @@ def rows_of_block(
     return addresses
 
 
+def rows_of_list(
+    w: Writer, lane: Lane, base: str, stride: str, states: str, count: str, padding: str | None = None
+) -> list[str]:
+    """The address of each lane's row, the first `count` in a list of states; other lanes get the last, or `padding`."""
+    last = w.value(f"sub i64 {count}, 1")
+    addresses = []
+    for number in range(lane.count):
+        inside = w.value(f"icmp ult i64 {number}, {count}")
+        place = w.value(f"select i1 {inside}, i64 {number}, i64 {last}")
+        index = w.value(f"load i64, ptr {w.offset(states, w.value(f'mul i64 {place}, 8'))}, align 8")
+        address = w.offset(base, w.value(f"mul i64 {index}, {stride}"))
+        if padding is not None:
+            address = w.value(f"select i1 {inside}, ptr {address}, ptr {padding}")
+        addresses.append(address)
+    return addresses
+
+
 def move_rows(w: Writer, lane: Lane, rows: list[str], slots: str, count: str, to_rows: bool) -> None:
     """`count` columns, whose slots follow each other."""
 
