@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from typing import Any
 
 import casadi as ca
@@ -18,6 +19,7 @@ from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import UnsupportedError
 from tests.algorithms.test_three_ways import FIRST, Case
+from tests.codegen.test_picks import compiled_c
 from tests.mechanisms import MOVING_KINDS, mechanism, relative_error
 
 H = 1e-3  # of differences of fourth order
@@ -264,3 +266,20 @@ def test_what_a_gradient_costs(name, most):
     gradient = derivative_tape(model, sarrus.catalog()[name], Derivative("vjp", sarrus.catalog()[name].required))
     ratio = gradient.op_count.total / sarrus.op_count(model, name).total
     assert ratio < most
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("forward_dynamics_derivatives", {}), ("lcaba", {"derivative": "vjp"}), ("aba", {"derivative": "jacobian"})],
+)
+def test_derivatives_in_c(name, how, tmp_path):
+    """Loops over columns, outputs without elements and all."""
+    model = zoo.five_bar()
+    kernel = sarrus.compile(model, name, **how)
+    q, v = sarrus.random_state(model, 2)
+    rng, state = np.random.default_rng(0), {"q": q, "v": v}
+    given = [state[p.name] if p.name in state else rng.normal(size=p.shape) for p in kernel.tape.inputs]
+    found = compiled_c(kernel.tape, tmp_path, [x.reshape(1, -1) for x in given])
+    for x, y in zip(found, kernel(*given), strict=True):
+        assert relative_error(np.ravel(x), np.ravel(y), 1.0) < 1e-12
