@@ -182,6 +182,7 @@ class Model:
         for body in self.bodies:
             mass_and_pitch = vector(body.inertia.mass, *body.joint.type.constants)
             fields += [body.inertia.h, body.inertia.Sigma, body.joint.armature, mass_and_pitch]
+        fields += [vector(*constraint.may_be_symbols) for constraint in self.constraints]
         return all(is_numeric(x) for x in fields)
 
     @cached_property

@@ -40,6 +40,10 @@ def _parameters_of(model: Model) -> Iterator[Parameter]:
         for x in (*frame.placement.R.flat, *frame.placement.p):
             if isinstance(x, Parameter):
                 yield x
+    for constraint in model.constraints:
+        for x in constraint.may_be_symbols:
+            if isinstance(x, Parameter):
+                yield x
 
 
 _FROM_CASADI = {

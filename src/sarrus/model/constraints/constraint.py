@@ -87,6 +87,11 @@ class Constraint(ABC):
         return isinstance(self.desired, str)
 
     @property
+    def may_be_symbols(self) -> tuple[Any, ...]:
+        """Those of its numbers that may be symbols."""
+        return ()
+
+    @property
     def velocity_only(self) -> bool:
         """Whether it holds velocities, but says nothing about positions."""
         return self.kind in (Kind.LINK, Kind.CENTER_OF_MASS) and self.at is None
