@@ -41,9 +41,7 @@ def _parameters_of(model: Model) -> Iterator[Parameter]:
             if isinstance(x, Parameter):
                 yield x
     for constraint in model.constraints:
-        for x in constraint.may_be_symbols:
-            if isinstance(x, Parameter):
-                yield x
+        yield from constraint.parameters
 
 
 _FROM_CASADI = {

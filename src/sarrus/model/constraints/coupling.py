@@ -38,11 +38,6 @@ class Coupling(Constraint):
         return 1
 
     @property
-    def may_be_symbols(self) -> tuple[Any, ...]:
-        """Those of its numbers that may be symbols: all."""
-        return (*(x for _, x in (*self.ratios, *self.references)), *self.polynomial)
-
-    @property
     def is_linear(self) -> bool:
         """Whether its row is the same at every configuration."""
         return not any(self.polynomial[2:])
