@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo test test-llvm test-wheel test-hooks coverage lint paper docs numbers format clean
+.PHONY: demo test test-llvm test-wheel test-hooks coverage lint paper docs notebooks numbers format clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "Sarrus needs Python 3.10 or newer, this is " + sys.version)'
@@ -46,7 +46,7 @@ TORCH ?= torch==2.13.0
 $(HOOKS)/.ready: pyproject.toml
 	test -x $(HOOKS)/bin/python || $(PYTHON) -m venv $(HOOKS)
 	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[hooks]" pytest pytest-xdist hypothesis
+	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[hooks,plots]" "ray[rllib]" tensordict pytest pytest-xdist hypothesis
 	touch $@
 
 test-hooks: $(HOOKS)/.ready
@@ -73,6 +73,10 @@ paper: $(VENV)/.demo
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
+
+# The tutorial's chapters as notebooks, executed: build/notebooks.
+notebooks: $(VENV)/.dev
+	$(BIN)/python -m docs_site.notebooks
 
 # What scripts say in the docs: facts and exact counts on every algorithm's page, the list of public names.
 numbers: $(VENV)/.demo

@@ -3,7 +3,8 @@
     python -m benchmarks.compile_times /path/to/other/checkout [repetitions] [words of names] [--write]
 
 Both must give the same numbers; then CPU seconds of the first call are compared, the least of all repetitions. Robots
-are loaded before the clock starts. Simulations are without forces of joints, whose limits are not what they were.
+are loaded before the clock starts, and Python's bytecode is there, as after an installation. Simulations are without
+forces of joints, whose limits are not what they were.
 
 The first row of a case is the very first kernel of a machine, for which the drivers of all kernels are compiled, too;
 the second one any later kernel. --write puts the table into docs/kernels.md.
@@ -71,10 +72,12 @@ def first_call(case: str, state: dict[str, list[float]], knows_contacts: bool) -
 
 
 def child(checkout: Path, case: str, state: dict[str, list[float]], cache: str) -> tuple[float, np.ndarray]:
-    """`first_call` in a process of its own, by the code of another checkout."""
+    """`first_call` in a process of its own, by the code of another checkout; bytecode is kept beside the cache."""
     more = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     paths = [str(checkout / "src"), str(checkout), *(path for path in more if path and not path.startswith(str(HERE)))]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "SARRUS_CACHE_DIR": cache}
+    environment |= {"PYTHONPYCACHEPREFIX": str(Path(cache).parent / "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     given = json.dumps({"case": case, "state": state, "knows_contacts": checkout == HERE})
     done = subprocess.run(
         [sys.executable, "-P", str(Path(__file__).resolve()), "--child"], input=given, text=True, env=environment,

@@ -89,7 +89,8 @@ class Peer:
         kept = [path for path in more if path and not path.startswith(str(HERE))]
         paths = os.pathsep.join([str(checkout / "src"), str(checkout), *kept])
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).resolve()), "--serve", case, file], text=True, cwd=checkout,
+            # -P: modules beside this file are no modules of Python's own (benchmarks/numbers.py)
+            [sys.executable, "-P", str(Path(__file__).resolve()), "--serve", case, file], text=True, cwd=checkout,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": paths, "SARRUS_CACHE_DIR": cache},
         )  # fmt: skip

@@ -1,9 +1,12 @@
 """What kinds of operations take in compiled kernels, relative to an addition: the weights of `planning/cost.py`.
 
-    python -m benchmarks.operation_weights
+    python -m benchmarks.operation_weights [--only=NAME;NAME;...]
 
-Kernels of many mechanisms and methods are timed in batches on one thread, interleaved, and their times fitted by the
-numbers of their operations (iterations as often as they ran), none of them negative, relative errors alike.
+Kernels of plans' candidates (`plan_table.py`) are timed in batches on one thread, in one interleaved run per mechanism,
+and their times fitted by the numbers of their operations, none of them negative, relative errors alike. Operations of
+an iteration count as often as the slowest lane of a block ran it, those of a fallback in blocks where a lane needed it.
+How long one mechanism's candidates take beside another's says little about weights, and the machine may have changed in
+between: the fit has a factor per mechanism.
 """
 
 from __future__ import annotations
@@ -14,28 +17,33 @@ from typing import Any
 import numpy as np
 
 import sarrus
-from sarrus import zoo
-from sarrus.cli.bench import interleaved
+from benchmarks.plan_table import compiled, label, measured, option, states_of
+from benchmarks.planned_mechanisms import MECHANISMS
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Tape
 from sarrus.planning.cost import KINDS
+from sarrus.planning.search import LANES
 
-BATCH = 512
-MECHANISMS = (
-    zoo.stewart, zoo.humanoid_leg, zoo.geared_quadruped, zoo.delta, zoo.hand_cube, lambda: zoo.cycle(6),
-    lambda: zoo.chain_of_loops(3),
+NAMES = (
+    "delta robot", "Stewart platform", "humanoid leg, geared", "quadruped, geared", "cycle(6)", "cycle(12)",
+    "star_pairs(4)", "star_to_one(4)", "chain_of_loops(3)", "coupled_loops(2)", "hand with a cube", "biped", "Cassie",
+    "chain_every_kth_welded(5)", "MIT Humanoid leg",
 )  # fmt: skip
-METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("lcaba", {}), ("prox_bbo", {}), ("prox_ltl", {}), ("bbo", {"fallback": None}), ("aba", {}), ("rnea", {}),
-)  # fmt: skip
+MOST = 8  # candidates of a mechanism
 GROUPS = {"add and mul": ("add", "mul"), "div and sqrt": ("div", "sqrt"), "trig": ("trig",), "compare": ("compare",)}
 
 
-def counts(tape: Tape, iterations: float) -> np.ndarray:
-    """Operations by group, as often as they run."""
+def counts(tape: Tape, result: Any) -> np.ndarray:
+    """Operations by group, as often as blocks of lanes did them."""
+    fallback = np.asarray(getattr(result, "fallback", 0.0)) > 0
+    iterations = np.where(fallback, 0.0, getattr(result, "iterations", 0.0))
+    blocks = (len(iterations) // LANES, LANES)
     times = np.ones(len(tape))
     for loop in tape.loops:
-        times[loop.start : loop.stop] = loop.limit if loop.is_repetition else max(iterations - 1.0, 0.0)
+        more = max(float(iterations.reshape(blocks).max(axis=1).mean()) - 1.0, 0.0)
+        times[loop.start : loop.stop] = loop.limit if loop.is_repetition else more
+    for guard in tape.guards:
+        times[guard.start : guard.stop] = float(fallback.reshape(blocks).any(axis=1).mean())
     fused = np.isin(tape.op, (Op.FMA, Op.FNMA, Op.FMS))
     out = []
     for kinds in GROUPS.values():
@@ -45,27 +53,39 @@ def counts(tape: Tape, iterations: float) -> np.ndarray:
     return np.array([*out, float(numbers)])
 
 
-def main() -> int:
-    rows, cases = [], {}
-    for make in MECHANISMS:
-        model = make()
-        q, v = sarrus.random_state(model, 0, BATCH)
-        for method, options in METHODS:
-            kernel = sarrus.compile(model, method, **options)
-            arrays = [{"q": q, "v": v, "a": v, "tau": v}[name] for name in kernel.input_names]
-            result = kernel(*arrays)
-            iterations = float(np.max(getattr(result, "iterations", 0.0)))
-            rows.append(counts(kernel.tape, iterations))
-            cases[f"{model.name} {method}"] = lambda kernel=kernel, arrays=arrays: kernel(*arrays, threads=1)
-    found = interleaved(cases, rounds=7, round_seconds=0.004)
-    ns = np.array([1e9 * t.median / BATCH for t in found.values()])
-    A = np.array(rows) / ns[:, None]  # relative errors count alike
-    x = nonnegative(A, np.ones(len(A)))
+def fitted(groups: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Weights (relative to the first), with a factor per mechanism, by turns."""
+    x = np.array([1.0, *[2.0] * (groups[0][0].shape[1] - 1)])
+    for _ in range(200):
+        scaled = [A / (ns / np.exp(np.mean(np.log(ns / (A @ x)))))[:, None] for A, ns in groups]
+        rows = np.concatenate(scaled)
+        x = nonnegative(rows, np.ones(len(rows)))
+        x = x / x[0]
+    return x
+
+
+def main(arguments: list[str]) -> int:
+    only = option(arguments, "only")
+    groups, used = [], []
+    for name in only.split(";") if only else NAMES:
+        model = MECHANISMS[name]()
+        candidates = [x for x in sarrus.plan(model).candidates if not x.ruled_out][:MOST]
+        kernels = compiled(model, candidates)
+        arrays = states_of(model)
+        ns = measured(model, kernels)
+        rows = [counts(kernel.tape, kernel(*arrays)) for kernel in kernels.values()]
+        groups.append((np.array(rows), np.array([ns[label(x)] for x in candidates])))
+        used.append(name)
+    x = fitted(groups)
     for name, value in zip((*GROUPS, "in and out"), x, strict=True):
-        print(f"{name:<14} {value:8.4f} ns   weight {value / x[0]:6.2f}")
-    off = np.abs(A @ x - 1.0)
+        print(f"{name:<14} weight {value:6.2f}")
+    factors = [float(np.exp(np.mean(np.log(ns / (A @ x))))) for A, ns in groups]
+    off = np.concatenate([np.abs(A @ x * factor / ns - 1.0) for (A, ns), factor in zip(groups, factors, strict=True)])
     print(
-        f"{len(ns)} kernels; relative error of the fit: median {np.median(off):.0%}, 90 % {np.quantile(off, 0.9):.0%}"
+        f"nanoseconds a unit, by mechanism: {', '.join(f'{f:.4f}' for f in factors)}; median {np.median(factors):.4f}"
+    )
+    print(
+        f"{len(off)} kernels; relative error of the fit: median {np.median(off):.1%}, 90 % {np.quantile(off, 0.9):.1%}"
     )
     return 0
 
@@ -82,4 +102,4 @@ def nonnegative(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

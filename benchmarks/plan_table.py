@@ -1,11 +1,14 @@
 """Plans against single methods, on all mechanisms: exact operations and, with --times, measured kernels.
 
-    python -m benchmarks.plan_table [--json] [--only NAME,NAME,...] [--times] [--compile-only]
+    python -m benchmarks.plan_table [--only=NAME;...] [--times | --compile-only] [--keep=FILE] [--minutes=N]
+                                    [--write] [--json]
 
 "best single" is the cheapest method with its default order and nothing embedded; "default" is what calls take without a
 plan. Costs are exact operations with the iterations that were measured, for all rows' forces in every case. With
---times the three cheapest candidates and the best single method are compiled and timed in one interleaved run, in
-batches on one thread, after they were compared; --compile-only fills the cache of kernels for that.
+--times all candidates that are counted near the best, and the best single methods, are compiled and timed in one
+interleaved run, in batches on one thread, after they were compared: a call of each in every round, the best round of
+each counts. --compile-only fills the cache of kernels for that. --keep adds rows to a file of JSON lines as they are
+done and begins with those that it has; --minutes ends after so many. --write puts the table into docs/planning.md.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,13 +26,20 @@ from rich.table import Table
 import sarrus
 from benchmarks.loop_systems import MissingFileError
 from benchmarks.planned_mechanisms import MECHANISMS
-from sarrus.cli.bench import interleaved, ratio
+from benchmarks.written_figures import write_figures
 from sarrus.planning.candidate import Candidate
 from sarrus.planning.candidates import needs_full_rank, structural_method
 from sarrus.planning.embedding_choices import embedding_choices
 from sarrus.planning.plan import Plan
 
-BATCH, TIMED = 512, 3
+BATCH, STATES = 1024, 64
+NEAR, MOST = 1.5, 7  # times the best: what is timed, at most so many
+ROUNDS = 60
+COLUMNS = (
+    "mechanism", "rows", "plan", "operations", "best single", "against best", "operations against best", "default",
+    "against default",
+)  # fmt: skip
+TIMED = ("time against fastest", "time against best single", "time against default")
 
 
 def row_of(name: str, times: bool, compile_only: bool) -> dict[str, Any]:
@@ -38,94 +49,134 @@ def row_of(name: str, times: bool, compile_only: bool) -> dict[str, Any]:
     counted = [x for x in plan.candidates if not x.ruled_out]
     single = [x for x in counted if not x.embedded and x.order is None]
     best = min(single, key=lambda x: x.weighted)
+    fewest = min(single, key=lambda x: x.operations)
     default = next((x for x in single if x.method == structural_method(model)), best)
     row: dict[str, Any] = {
         "mechanism": name, "rows": model.n_rows, "plan": plan.chosen.name, "operations": plan.chosen.operations,
         "best single": best.method, "against best": plan.chosen.weighted / best.weighted,
-        "operations against best": plan.chosen.operations / min(x.operations for x in single),
+        "operations against best": plan.chosen.operations / fewest.operations,
         "default": default.method, "against default": plan.chosen.weighted / default.weighted,
         "seconds": time.process_time() - start,
     }  # fmt: skip
     if times or compile_only:
-        row |= measured(model, plan, [*counted[:TIMED], best], compile_only)
+        near = [x for x in counted if x.weighted <= NEAR * plan.chosen.weighted][:MOST]
+        kernels = compiled(model, [*near, best, fewest, default])
+        if times:
+            ns = measured(model, kernels)
+            mine = ns[label(plan.chosen)]
+            others = (min(ns.values()), min(ns[label(best)], ns[label(fewest)]), ns[label(default)])
+            row |= {"ns": ns} | {column: mine / other for column, other in zip(TIMED, others, strict=True)}
     return row
 
 
-def measured(model: sarrus.Model, plan: Plan, candidates: list[Candidate], compile_only: bool) -> dict[str, Any]:
-    """Kernels of candidates in one interleaved run, after they were compared."""
+def label(x: Candidate) -> str:
+    return f"{x.name}: {', '.join(x.embedded)}" if x.embedded else x.name
+
+
+def compiled(model: sarrus.Model, candidates: list[Candidate]) -> dict[str, sarrus.Kernel]:
     kernels = {}
     choices = {choice.names: choice.clusters for choice in embedding_choices(model).possible}
     for x in candidates:
-        options: dict[str, Any] = {} if x.order is None else {"order": x.order}
-        if x.embedded:
-            options |= {"clusters": choices[x.embedded], "solver": x.method, "fallback": x.fallback}
-        elif needs_full_rank(x.method):
-            options["fallback"] = x.fallback
-        label = f"{x.name} {x.embedded}"
-        kernels[label] = sarrus.compile(model, "hybrid" if x.embedded else x.method, **options)
-    if compile_only:
-        return {}
+        clusters = choices[x.embedded] if x.embedded else ()
+        plan = Plan(model.name, model.digest, True, (x,), clusters)
+        options = plan.options | ({"fallback": x.fallback} if needs_full_rank(x.method) else {})
+        kernels[label(x)] = sarrus.compile(model, plan.algorithm, **options)
+    return kernels
+
+
+def states_of(model: sarrus.Model) -> list[np.ndarray]:
+    """q, v and tau, on the constraints."""
     rng = np.random.default_rng(0)
-    q, v = sarrus.random_state(model, rng, 64)
-    q, v = np.tile(q, (BATCH // 64, 1)), np.tile(v, (BATCH // 64, 1))
-    arrays = [q, v, rng.normal(size=v.shape)]
-    results = {label: kernel(*arrays) for label, kernel in kernels.items()}
+    q, v = (np.tile(x, (BATCH // STATES, 1)) for x in sarrus.random_state(model, rng, STATES))
+    return [q, v, rng.normal(size=v.shape)]
+
+
+def measured(model: sarrus.Model, kernels: dict[str, sarrus.Kernel]) -> dict[str, float]:
+    """Nanoseconds per state of kernels in one interleaved run, after they were compared."""
+    arrays = states_of(model)
+    results = {name: kernel(*arrays) for name, kernel in kernels.items()}
     first = next(iter(results.values()))
-    for label, result in results.items():
+    for name, result in results.items():
         good = (result.status == 0) & (first.status == 0)
         error = np.abs(result.qdd - first.qdd)[good].max(initial=0.0) / (1.0 + np.abs(first.qdd[good]).max(initial=0.0))
         if not error < 1e-6:
-            raise SystemExit(f"{model.name}: {label} is off by {error:.1e}; not timed")
-    cases: dict[str, Any] = {}
-    for label, kernel in kernels.items():
-        out = tuple(np.empty((BATCH, *p.shape)) for p in kernel.tape.outputs)
-        cases[label] = lambda kernel=kernel, out=out: kernel(*arrays, out=out, threads=1)
-    found = interleaved(cases, rounds=9, round_seconds=0.01)
-    chosen = found[f"{plan.chosen.name} {plan.chosen.embedded}"]
-    fastest = min(found.values(), key=lambda t: t.median)
-    us = {label: 1e6 * t.median / BATCH for label, t in found.items()}
-    return {"us": us, "time against fastest": ratio(chosen, fastest) if chosen is not fastest else 1.0}
+            raise SystemExit(f"{model.name}: {name} is off by {error:.1e}; not timed")
+    outputs = {x: tuple(np.empty((BATCH, *p.shape)) for p in kernel.tape.outputs) for x, kernel in kernels.items()}
+    least = dict.fromkeys(kernels, np.inf)
+    for _ in range(ROUNDS):
+        for name, kernel in kernels.items():
+            start = time.perf_counter()
+            kernel(*arrays, out=outputs[name], threads=1)
+            least[name] = min(least[name], time.perf_counter() - start)
+    return {name: 1e9 * seconds / BATCH for name, seconds in least.items()}
+
+
+def option(arguments: list[str], name: str) -> str | None:
+    return next((x.split("=", 1)[1] for x in arguments if x.startswith(f"--{name}=")), None)
 
 
 def main(arguments: list[str]) -> int:
-    only = next((x.split("=", 1)[1].split(";") for x in arguments if x.startswith("--only=")), list(MECHANISMS))
-    rows = []
-    for name in only:
+    only, keep, minutes = (option(arguments, name) for name in ("only", "keep", "minutes"))
+    file = None if keep is None else Path(keep)
+    rows = [json.loads(line) for line in file.read_text().splitlines()] if file is not None and file.is_file() else []
+    done, start = {row["mechanism"] for row in rows}, time.monotonic()
+    for name in only.split(";") if only else MECHANISMS:
+        if name in done or (minutes and time.monotonic() - start > 60.0 * float(minutes)):
+            continue
         try:
             rows.append(row_of(name, "--times" in arguments, "--compile-only" in arguments))
         except MissingFileError as error:
             print(f"{name}: {error} is not here", file=sys.stderr)
             continue
         print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+        if file is not None:
+            with file.open("a") as stream:
+                stream.write(json.dumps(rows[-1]) + "\n")
+    rows.sort(key=lambda row: list(MECHANISMS).index(row["mechanism"]))
     if "--json" in arguments:
         print(json.dumps(rows))
-        return 0
+    else:
+        show(rows)
+    if "--write" in arguments:
+        write_figures("planning.md", "plan_table", markdown(rows))
+    return 0
+
+
+def markdown(rows: list[dict[str, Any]]) -> str:
+    """The table as it stands in the docs."""
+    columns = (*COLUMNS, *TIMED)
+    lines = ["| " + " | ".join(columns) + " |", "|---|---:|---|---:|---|---:|---:|---|" + "---:|" * (len(columns) - 8)]
+    lines += ["| " + " | ".join(_cell(row.get(column, ""), column) for column in columns) + " |" for row in rows]
+    return "\n".join([*lines, "", *summary(rows)])
+
+
+def show(rows: list[dict[str, Any]]) -> None:
     table = Table(title="plans", title_justify="left")
-    columns = (
-        "mechanism",
-        "rows",
-        "plan",
-        "operations",
-        "best single",
-        "against best",
-        "operations against best",
-        "default",
-        "against default",
-    )
-    for column in (*columns, "time against fastest"):
+    for column in (*COLUMNS, *TIMED):
         table.add_column(column)
     for row in rows:
-        cells = [f"{row[c]:.2f}" if isinstance(row[c], float) and "against" in c else f"{row[c]:,.0f}"
-                 if isinstance(row[c], float) else str(row[c]) for c in columns]  # fmt: skip
-        table.add_row(*cells, f"{row['time against fastest']:.2f}" if "time against fastest" in row else "")
-    Console(width=170).print(table)
-    better = sum(row["against best"] < 0.995 for row in rows)
-    worse = sum(row["against best"] > 1.0 for row in rows)
-    print(f"{len(rows)} mechanisms: better than the best single method on {better}, worse on {worse}")
-    timed = [row["time against fastest"] for row in rows if "time against fastest" in row]
+        table.add_row(*(_cell(row.get(column, ""), column) for column in (*COLUMNS, *TIMED)))
+    Console(width=200).print(table)
+    print("\n".join(summary(rows)))
+
+
+def summary(rows: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for column in ("against best", "operations against best"):
+        better, worse = (sum(test(row[column]) for row in rows) for test in (lambda x: x < 0.995, lambda x: x > 1.0))
+        lines.append(f"{len(rows)} mechanisms, {column}: better on {better}, worse on {worse}.")
+    timed = [row[TIMED[0]] for row in rows if TIMED[0] in row]
     if timed:
-        print(f"within 5 % of the fastest candidate on {sum(t <= 1.05 for t in timed)} of {len(timed)}")
-    return 0
+        lines.append(
+            f"Measured within 5 % of the fastest candidate on {sum(t <= 1.05 for t in timed)} of {len(timed)}."
+        )
+    return lines
+
+
+def _cell(value: Any, column: str) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.2f}" if "against" in column else f"{value:,.0f}"
 
 
 if __name__ == "__main__":

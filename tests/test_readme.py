@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,8 +20,9 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
 
 
-def test_the_readme_examples_run(capsys):
-    example, on_the_ground = blocks("README.md")
+def test_the_readme_examples_run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    example, on_the_ground, many = blocks("README.md")
     assert len(example.splitlines()) <= 24
     exec(compile(example, "README.md", "exec"), {})
     assert "pv_early of 'stem_3_2_7'" in capsys.readouterr().out
@@ -29,10 +31,17 @@ def test_the_readme_examples_run(capsys):
     exec(compile(on_the_ground, "README.md", "exec"), names)
     assert names["contacts"].touching.sum() == 4
     assert "implicit steps" in capsys.readouterr().out
+    exec(compile(many, "README.md", "exec"), names)
+    assert names["many"].statuses == {"ok": 64 * 101}
+    assert (tmp_path / "exported" / "robot.xml").is_file()
 
 
-# Those about other libraries, which not everybody has: tests/hooks/test_pages.py.
-PAGES = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md") if p.parent.name != "hooks")
+# About other libraries, which not everybody has: tests/hooks/test_pages.py. The tutorial: tests/test_notebooks.py.
+PAGES = sorted(
+    str(p.relative_to(ROOT))
+    for p in ROOT.glob("docs/**/*.md")
+    if p.parent.name != "hooks" and (p.stem != "tutorial" or find_spec("nbclient") is None)
+)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)])
@@ -65,6 +74,17 @@ def test_every_algorithm_has_a_page_whose_counts_are_not_stale():
     "page", ["README.md", "CONTRIBUTING.md", *(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md"))]
 )
 def test_links_between_pages_lead_somewhere(page):
+    """To files that exist, and to headings that they have (`make docs` is strict about both, on the site)."""
     path = ROOT / page
-    for target in re.findall(r"\]\(([^)#:]+)\)", path.read_text()):
-        assert (path.parent / target).exists(), target
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    for target, _, anchor in (link.partition("#") for link in re.findall(r"\]\(([^):\s]+)\)", text)):
+        file = path.parent / target if target else path
+        assert file.exists(), target
+        if anchor and file.suffix == ".md":
+            assert anchor in anchors(file), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings of a page, as Markdown makes them."""
+    titles = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL), flags=re.MULTILINE)
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}

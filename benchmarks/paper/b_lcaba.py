@@ -55,14 +55,12 @@ def verdicts_table_2(result: dict[str, Any]) -> list[Verdict]:
         ops, paper = row["ops"], theirs[name]
         order = sorted(METHODS, key=lambda m: ops[f"{m} (1)"])
         paper_order = [METHODS[k] for k in np.argsort(paper[:3])]
-        agrees = order[0] == paper_order[0]
-        reason = ""
-        if not agrees:
-            reason = (
-                "the paper calls LCABA and proxLTL competitive here; tracing folds the zeros of the mass "
-                "matrix of the hand, "
-                "whose fingers are short, which favours proxLTL further"
-            )
+        even = max(paper[1:3]) / min(paper[1:3]) < 1.1  # proxBBO and proxLTL, in the paper
+        agrees = order == paper_order or (order[0] == paper_order[0] and even)
+        reason = "" if order == paper_order else "proxBBO and proxLTL are as good as even in the paper" if even else (
+            "the paper calls LCABA and proxLTL competitive here; tracing folds the zeros of the mass matrix of the "
+            "hand, whose fingers are short, which favours proxLTL further"
+        )  # fmt: skip
         out.append(
             Verdict(
                 f"{name}: {' < '.join(paper_order)} ({', '.join(f'{x:g}' for x in sorted(paper[:3]))} us)",
@@ -72,11 +70,18 @@ def verdicts_table_2(result: dict[str, Any]) -> list[Verdict]:
             )
         )
     if "two Digits + cube" in rows:
-        ops = rows["two Digits + cube"]["ops"]
-        value = ops["prox_ltl (1)"] / ops["lcaba (1)"]
+        row = rows["two Digits + cube"]
+        value = row["ops"]["prox_ltl (1)"] / row["ops"]["lcaba (1)"]
+        timed = row["us"]["prox_ltl single"] / row["us"]["lcaba single"] if "us" in row else 0.0
         out.append(
             Verdict(
-                "two Digits: LCABA over 6 times faster than proxLTL (7.3)", f"{value:.1f} in operations", value > 5.0
+                "two Digits: LCABA over 6 times faster than proxLTL (7.3)",
+                f"{value:.1f} in operations, {timed:.1f} in single calls",
+                value > 6.0,
+                ""
+                if value > 6.0
+                else "the ordering is theirs, the factor is less: our proxLTL makes use of rows that vanish above the "
+                "root of their loop (docs/loops.md). Argued, not isolated",
             )
         )
     elif result["quick"]:
@@ -346,7 +351,8 @@ def panels_convergence(which: str, title: str) -> Any:
             return []
         x = result["iterations"] if which == "residual" else [10.0**e for e in result["exponents"]]
         curves = {m: (x, [max(r[0], 1e-17) for r in result[which][m]]) for m in METHODS}
-        return [Panel(title, "iterations" if which == "residual" else "mu", "mean", curves)]
+        labels = ("iterations", "residual, mean, m/s^2") if which == "residual" else ("mu", "relative error, mean")
+        return [Panel(title, *labels, curves)]
 
     return panels
 

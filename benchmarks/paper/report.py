@@ -167,6 +167,10 @@ def _panel(axis: Any, panel: Panel) -> None:
             axis.plot(x, y, marker="o" if len(x) < 20 else None, ms=4, label=name)
         if panel.logarithmic:
             axis.set(xscale="log", yscale="log")
+        sizes = sorted({k for x, _ in panel.curves.values() for k in x})
+        if len(sizes) < 9 and all(isinstance(k, int) and k < 1000 for k in sizes):  # sizes, not powers of ten
+            axis.set_xticks(sizes, [str(k) for k in sizes])
+            axis.set_xticks([], minor=True)
         axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))
     axis.set_title(panel.title, fontsize=10)
     axis.set_xlabel(panel.x_label)

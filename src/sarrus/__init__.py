@@ -130,6 +130,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.simulation.configuration_result import ConfigurationResult
     from sarrus.simulation.contact.impulse import impulse
     from sarrus.simulation.contact.inverse_dynamics import inverse_dynamics
+    from sarrus.simulation.contact.on_the_ground import put_down
     from sarrus.simulation.contact.record import ContactRecord
     from sarrus.simulation.contact.settings import ContactOptions
     from sarrus.simulation.controllers import controller, pd
@@ -193,7 +194,7 @@ __all__ = [
     # motion in time, and looking at it
     "ConfigurationResult", "ContactOptions", "ContactRecord", "Diagnosis", "JointForces", "Recorder", "Simulation",
     "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "distances", "impulse", "inverse_dynamics",
-    "inverse_kinematics", "pd", "rollout", "simulate", "view",
+    "inverse_kinematics", "pd", "put_down", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -219,6 +220,7 @@ _LATER = {
     "simulation.configuration_result": ("ConfigurationResult",),
     "simulation.contact.impulse": ("impulse",),
     "simulation.contact.inverse_dynamics": ("inverse_dynamics",),
+    "simulation.contact.on_the_ground": ("put_down",),
     "simulation.contact.record": ("ContactRecord",),
     "simulation.contact.settings": ("ContactOptions",),
     "simulation.controllers": ("controller", "pd"),

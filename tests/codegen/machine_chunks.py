@@ -14,15 +14,15 @@ from sarrus.codegen.emit.backend import encoder_fits
 from sarrus.codegen.emit.host import has_wide_registers
 from sarrus.codegen.emit.image import ExecutableMemory
 from sarrus.codegen.emit.memory import address_of, aligned
-from sarrus.codegen.emit.words import HEADER_BYTES
 from sarrus.codegen.passes.allocate import allocate
 from sarrus.codegen.passes.plan import plan
 from sarrus.codegen.passes.steps import Chunk
+from sarrus.codegen.runtime.native import constants_in_memory
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, Port, Tape
 from sarrus.codegen.x86.encode import chunk_code
-from sarrus.codegen.x86.patterns import patterns
+from sarrus.codegen.x86.registers import VALUES, WIDE_VALUES
 
 needs_x86 = pytest.mark.skipif(not encoder_fits(), reason="the encoder is for Linux on x86-64 with AVX2 and FMA")
 TYPES = [(64, 1), (64, 2), (64, 4), (32, 1), (32, 4), (32, 8)]
@@ -90,18 +90,34 @@ def nasty_inputs(batch: int, seed: int, bits: int = 64) -> np.ndarray:
         return x.astype(dtype_of(bits))
 
 
+def values_in_registers(bits: int, count: int) -> list[int]:
+    """How many values code for such lanes may hold in registers, on this machine."""
+    if bits * count == 512:
+        return [WIDE_VALUES]
+    return [VALUES, WIDE_VALUES] if has_wide_registers() and count == 1 else [VALUES]
+
+
 def run_chunks(tape: Tape, x: np.ndarray, bits: int, count: int, chunk_size: int = 300) -> np.ndarray:
-    """The tape (one input, one output, nothing transcendental) on rows of x, `count` at a time, in its own order."""
+    """The tape (one input, one output, nothing transcendental) on rows of x, `count` at a time, in its own order; the
+    same with sixteen registers and, where there are so many, with 32.
+    """
+    first, *others = (_run_chunks(tape, x, bits, count, chunk_size, n) for n in values_in_registers(bits, count))
+    for other in others:
+        assert same(other, first).all()
+    return first
+
+
+def _run_chunks(tape: Tape, x: np.ndarray, bits: int, count: int, chunk_size: int, values: int) -> np.ndarray:
     order = [k for k, code in enumerate(tape.op.tolist()) if code not in (Op.CONST, Op.INPUT)]
     planned = plan(tape, [order], chunk_size)
     dtype, size = dtype_of(bits), bits * count // 8
     functions, slots = [], planned.slots
     for step in planned.steps:
         assert isinstance(step, Chunk)
-        actions, spills = allocate(planned, step)
+        actions, spills = allocate(planned, step, values)
         slots = max(slots, planned.slots + spills)
-        functions.append(Function(chunk_code(tape, actions, bits, count)))
-    constants = constants_of(tape.constants, bits, count)
+        functions.append(Function(chunk_code(tape, actions, bits, count, values)))
+    constants, begin = constants_in_memory(tape.constants.astype(dtype), bits, count)
     workspace = aligned(slots * size)
     lanes = workspace.view(dtype).reshape(slots, count)
     rows = []
@@ -109,18 +125,9 @@ def run_chunks(tape: Tape, x: np.ndarray, bits: int, count: int, chunk_size: int
         lanes[:] = 7.25
         lanes[: x.shape[1]] = block.T
         for function in functions:
-            function(address_of(workspace), address_of(constants) + HEADER_BYTES)
+            function(address_of(workspace), address_of(constants) + begin)
         rows.append(lanes[planned.ports.slots_of(0, tape.outputs[0].size)].T.copy())
     return np.concatenate(rows)
-
-
-def constants_of(values: np.ndarray, bits: int, count: int) -> np.ndarray:
-    """Memory as chunks expect it: patterns, then each constant in every lane."""
-    memory = aligned(HEADER_BYTES + len(values) * bits * count // 8)
-    before = patterns(bits)
-    memory[HEADER_BYTES - len(before) : HEADER_BYTES] = np.frombuffer(before, np.uint8)
-    memory[HEADER_BYTES:].view(dtype_of(bits))[:] = np.repeat(values, count)
-    return memory
 
 
 class Function:

@@ -134,7 +134,7 @@ def _plainly_ordered(needs: list[list[int]], waits: list[list[int]], latency: li
                 held.add(a)
             else:
                 held.discard(a)
-        while len(held) > REGISTERS:
+        while len(held) >= REGISTERS:
             held.discard(max(held, key=lambda a: users(a)[0]))
     return order
 

@@ -409,7 +409,7 @@ def test_eight_writers_of_the_same_and_of_different_kernels(directory):
         lines = answers(process, [])
         assert len(lines) == 3
         assert all(line.startswith("True") for line in lines)
-    assert len(list(directory.glob("*.kernel"))) == 3 + 4  # and drivers: of steps, of a check, of calls, of sines
+    assert len(list(directory.glob("*.kernel"))) == 3 + 3  # and modules of drivers: of steps, of calls, of sines
     assert not list(directory.glob("*.tmp"))
     assert answers(child(), [0, 1, 2]) == ["True True"] * 3
 

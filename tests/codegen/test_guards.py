@@ -9,6 +9,10 @@ import subprocess
 import numpy as np
 import pytest
 
+from sarrus.codegen.emit.words import WHOLE_SHARE, shares_of
+from sarrus.codegen.passes.plan import plan
+from sarrus.codegen.passes.schedule import schedule
+from sarrus.codegen.passes.steps import Enter
 from sarrus.codegen.runtime.native import build_native
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.c_export import write_c
@@ -124,6 +128,71 @@ def test_a_state_does_not_depend_on_its_neighbours(tape, states):
         alone = [np.empty((1, 3)), np.empty((1, 1))]
         kernel.run([x[k : k + 1].copy(), y[k : k + 1].copy()], alone, 1)
         np.testing.assert_array_equal(alone[0][0], whole[0][k])
+
+
+def late(x, y):
+    """Little that all states need; much, with a loop in it, where y[0] > 1/2, and more of it where y[1] > 1/2; and a
+    guard after these, which is too small to be put off.
+    """
+    a = np.sqrt(x * x + y)
+
+    def robust():
+        b = a
+        for _ in range(20):
+            b = b * y + x / (1.0 + b * b)
+        (c,), count = iterate(lambda state: ((state[0] * 0.5 + b,), 3.0 - state[0][0]), (b,), 5)
+        (c,) = replace_where(y[1] - 0.5, (c,), lambda: (np.sqrt(c * c + b * b),))
+        return c, np.array([count], dtype=object)
+
+    a, n = replace_where(y[0] - 0.5, (a, np.array([0.0], dtype=object)), robust)
+    return replace_where(y[2] - 0.5, (a, n), lambda: (a + x, n + 10.0))
+
+
+@pytest.fixture(scope="module")
+def late_tape() -> Tape:
+    graph = Graph()
+    a, n = late(graph.inputs(0, 3), graph.inputs(1, 3))
+    return tape_of(graph, (Port("x", (3,)), Port("y", (3,))), {"a": a, "n": n})
+
+
+def test_large_guards_are_worth_putting_off_and_small_ones_are_not(late_tape):
+    planned = plan(late_tape, schedule(late_tape), 300)
+    first, *others = [n for n, step in enumerate(planned.steps) if isinstance(step, Enter)]
+    shares = shares_of(planned.steps)
+    assert shares[first] > WHOLE_SHARE * 3 // 4
+    assert len(others) == 2
+    assert all(shares.get(n, 0) < WHOLE_SHARE // 8 for n in others)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_states_that_are_put_off_have_the_same_bits(late_tape, lanes):
+    """However many there are, wherever they are, in batches of any size, with padding, on any number of threads."""
+    kernel = build_native(late_tape, lanes=lanes, cache=False)
+    rng = np.random.default_rng(lanes)
+    x, y = rng.uniform(0.2, 4.0, (203, 3)), rng.uniform(0.0, 1.0, (203, 3))
+    for needy in (0.0, 0.01, 0.1, 0.3, 0.6, 1.0):
+        y[:, 0] = rng.random(203) < needy
+        y[-1, 0] = needy > 0.0  # the last one is what others are padded with
+        alone = [np.empty((203, 3)), np.empty((203, 1))]
+        for k in range(203):
+            kernel.run([x[k : k + 1], y[k : k + 1]], [z[k : k + 1] for z in alone], 1)
+        assert (alone[1] % 10.0 > 0.0).sum() == y[:, 0].sum()
+        for first, threads in ((0, 1), (0, 3), (1, 1), (203 - 8 * lanes, 1), (203 - 9 * lanes + 1, 2), (198, 1)):
+            together = [np.full((203 - first, 3), np.nan), np.full((203 - first, 1), np.nan)]
+            kernel.run([x[first:], y[first:]], together, 203 - first, threads)
+            for ours, theirs in zip(together, alone, strict=True):
+                np.testing.assert_array_equal(ours, theirs[first:])
+
+
+def test_states_that_are_put_off_may_overwrite_their_arguments(late_tape):
+    rng = np.random.default_rng(5)
+    x, y = rng.uniform(0.2, 4.0, (200, 3)), rng.uniform(0.0, 1.0, (200, 3))
+    y[:, 0] = rng.random(200) < 0.1
+    kernel = build_native(late_tape, cache=False)
+    apart, counts = np.empty((200, 3)), np.empty((200, 1))
+    kernel.run([x, y], [apart, counts], 200)
+    kernel.run([x, y], [x, counts], 200)
+    np.testing.assert_array_equal(x, apart)
 
 
 def test_a_state_that_is_no_number_needs_nothing(tape, states):

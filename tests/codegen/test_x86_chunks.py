@@ -12,20 +12,18 @@ import numpy as np
 import pytest
 
 from sarrus.codegen.emit.memory import address_of, aligned
-from sarrus.codegen.emit.words import HEADER_BYTES
 from sarrus.codegen.passes.allocate import Action, Compute, Load, Store
-from sarrus.codegen.runtime.native import build_native
+from sarrus.codegen.runtime.native import build_native, constants_in_memory
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY
 from sarrus.codegen.x86.encode import can_encode, chunk_code
-from sarrus.codegen.x86.registers import VALUES
+from sarrus.codegen.x86.registers import WIDE_VALUES
 from tests.codegen.machine_chunks import (
     INPUTS,
     NASTY,
     STRAIGHT,
     TYPES,
     Function,
-    constants_of,
     dtype_of,
     exactly_interpreted,
     nasty_inputs,
@@ -85,7 +83,7 @@ def test_random_tapes(seed, monkeypatch):
 @pytest.mark.parametrize(("bits", "count"), TYPES)
 def test_more_values_alive_than_registers(bits, count, monkeypatch):
     """All products first, then their sum from the first one on: everything is spilled."""
-    n = 4 * VALUES
+    n = 4 * WIDE_VALUES
     op = [int(Op.INPUT)] * 8 + [int(Op.MUL)] * n + [int(Op.FMA)] * (n - 2)
     arg = [[0, k, -1] for k in range(8)] + [[k % 8, k % 7, -1] for k in range(n)]
     for k in range(n - 2):
@@ -103,11 +101,12 @@ def test_actions_of_any_order(bits, count):
         Load(1, 1), Load(0, 0), Compute(2),  # for nothing
         Load(0, 0), Load(1, 1), Compute(2), Load(0, 0), Store(2, 0), Compute(3), Store(3, 2),
     ]  # fmt: skip
-    workspace, constants = aligned(3 * bits * count // 8), constants_of(np.zeros(0), bits, count)
+    workspace = aligned(3 * bits * count // 8)
+    constants, begin = constants_in_memory(np.zeros(0, dtype_of(bits)), bits, count)
     lanes = workspace.view(dtype_of(bits)).reshape(3, count)
     lanes[:] = [[3.0], [4.0], [0.0]]
     code = chunk_code(tape, actions, bits, count)
-    Function(code)(address_of(workspace), address_of(constants) + HEADER_BYTES)
+    Function(code)(address_of(workspace), address_of(constants) + begin)
     assert lanes.tolist() == [[7.0] * count, [4.0] * count, [4.0] * count]
 
 

@@ -87,6 +87,13 @@ def test_a_model_checks_its_names_however_it_is_made():
         replace(model, actuators=(Actuator("motor", (("knee", 1.0),)),))
 
 
+def test_constraints_may_be_given_as_a_list():
+    model, cords = builder().build(), [Tendon("cord", ()), Tendon("rope", ())]
+    assert model.with_constraints(cords).constraints == model.with_constraints(*cords).constraints
+    with pytest.raises(ModelError, match="with_constraints: 'cord' is no constraint"):
+        model.with_constraints("cord")  # type: ignore
+
+
 def test_cyclic_parents_are_spelled_out():
     b = (
         builder()

@@ -12,6 +12,7 @@ from sarrus import zoo
 from sarrus.errors import ModelError, StateError, UnknownNameError, UnsupportedError
 from sarrus.mechanics.clusters.embedded import rows_of_cluster
 from sarrus.model.bodies import Placement
+from sarrus.model.constraints import LoopClosure
 from sarrus.model.independent import independent_velocities
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import as_field
@@ -188,3 +189,29 @@ def test_inertias_may_be_symbols():
     moved = replace(bodies[0], placement=Placement(np.eye(3), as_field([length, 0.0, 0.0], (3,))))
     with pytest.raises(UnsupportedError, match="symbols in lengths"):
         sarrus.embed(replace(model, bodies=(moved, *bodies[1:])))
+
+
+@pytest.mark.parametrize("make", [zoo.connecting_rod, zoo.biped])
+def test_it_makes_no_difference_which_frame_of_a_ball_joint_comes_first(make):
+    """Rows are seen from the better side; forces are those of the declared axes all the same."""
+    model = make()
+    balls = [c for c in model.active_constraints if isinstance(c, LoopClosure) and c.joint == "connect"]
+    assert balls
+    turned = [replace(c, frame_a=c.frame_b, frame_b=c.frame_a) if c in balls else c for c in model.constraints]
+    other = replace(model, constraints=tuple(turned))
+    embedded, from_b = sarrus.embed(model), sarrus.embed(other)
+    assert sum(len(cluster.seen_from_b) for cluster in clusters_of(from_b)) >= len(balls) // 2
+    counts = [sarrus.op_count(x, "ce_aba").total for x in (embedded, from_b)]
+    assert counts[1] <= 1.01 * counts[0]
+    q, v = sarrus.random_state(model, 5)
+    tau = np.random.default_rng(5).normal(size=model.nv)
+    for x, y in ((model, embedded), (other, from_b)):
+        found, expected = sarrus.hybrid(x, q, v, tau, clusters=clusters_of(y)), sarrus.prox_bbo(x, q, v, tau)
+        assert found.status == expected.status == found.fallback == 0
+        assert np.abs(found.qdd - expected.qdd).max() < 1e-8 * (1.0 + np.abs(expected.qdd).max())
+        assert np.abs(found.forces - expected.forces).max() < 1e-8 * (1.0 + np.abs(expected.forces).max())
+
+
+def clusters_of(model):
+    assert model.embedding is not None
+    return model.embedding.clusters

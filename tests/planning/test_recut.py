@@ -47,14 +47,22 @@ CASES = {
     ),
     "cassie": (lambda: robot("cassie", "cassie.xml"), {"connect_0": "left-plantar-rod"}),
 }
+# robot, body that becomes the floating base, cuts
+BASES = {
+    "a thigh": (lambda: zoo.biped(), "left_thigh", {}),
+    "a foot of cassie, and a cut": (
+        lambda: robot("cassie", "cassie.xml"), "left-tarsus", {"connect_2": "right-plantar-rod"}
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [*CASES, *BASES])
 def test_there_and_back(case):
-    make, cuts = CASES[case]
+    make, base, cuts = BASES[case] if case in BASES else (CASES[case][0], None, CASES[case][1])
     model = make()
-    found = sarrus.recut(model, cuts)
+    found = sarrus.recut(model, cuts, base=base)
     new = found.model
+    assert base is None or new.bodies[0].name == base
     rng = np.random.default_rng(0)
     q, v = sarrus.random_state(model, 3)
     tau = rng.normal(size=model.nv)
@@ -108,3 +116,32 @@ def test_a_plan_says_what_it_would_save_and_does_nothing():
     assert "would save" in note
     assert "sarrus.recut(model" in note
     assert note in sarrus.plan(other, cache=False, recuts=True).notes
+
+
+def test_another_base():
+    with pytest.raises(UnsupportedError, match="does not float"):
+        sarrus.recut(zoo.four_bar(), base="coupler")
+    builder = sarrus.ModelBuilder("snake")
+    for k in range(7):
+        parent, joint = (f"link_{k - 1}", "revolute") if k else ("world", "free")
+        axis = None if not k else (0.0, 1.0, 0.0)
+        builder.add_body(f"link_{k}", parent, joint=joint, axis=axis, position=(0.2 * bool(k), 0.0, 0.0), mass=1.0,
+                         com=(0.1, 0.0, 0.0), inertia=0.01 * np.eye(3))  # fmt: skip
+    snake = builder.build().with_constraints(sarrus.contact("link_6", 3))
+    (note,) = recut_notes(snake)
+    base = note.split("base='")[1].split("'")[0]
+    assert "as the floating base would save" in note
+    found = sarrus.recut(snake, base=base)
+    assert found.bases == ("link_0", base)
+    q, v = sarrus.random_state(snake, 0, batch=3)
+    tau = np.random.default_rng(1).normal(size=v.shape)  # also on the free joint
+    there = found.to_new(q, v)
+    before, after = (
+        sarrus.forward_dynamics(model, *x, method="constrained_aba")
+        for model, x in ((snake, (q, v, tau)), (found.model, (*there, found.tau_to_new(q, tau))))
+    )
+    frames = snake.frame_names
+    for k in range(3):
+        x = sarrus.forward_kinematics(snake, q[k], v[k], before.qdd[k], frames=frames)
+        y = sarrus.forward_kinematics(found.model, there[0][k], there[1][k], after.qdd[k], frames=frames)
+        assert relative_error(y.acceleration, x.acceleration, 1.0) < 1e-9

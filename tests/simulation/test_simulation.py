@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus.codegen.runtime.native import NativeKernel
 from sarrus.errors import StateError, UnknownNameError, UnsupportedError
 from sarrus.simulation.integrators import INTEGRATORS
 from tests.simulation.mechanisms_in_motion import on_the_loop
@@ -154,6 +155,21 @@ def test_a_state_that_diverged_stays_where_it_was(integrator):
     state = simulation.step(state)
     assert state.status.tolist() == [sarrus.Status.OK, sarrus.Status.DIVERGED]
     np.testing.assert_array_equal(state.q[1], q[1])
+
+
+def test_steps_of_a_batch_use_the_threads_that_are_asked_for(monkeypatch):
+    simulation, used = sarrus.Simulation(MODEL, threads=3), []
+    run_checked = NativeKernel.run_checked
+
+    def recorded(self, arrays, batch, threads, **options):
+        used.append(threads)
+        return run_checked(self, arrays, batch, threads, **options)
+
+    state = simulation.start(*(np.tile(x, (64, 1)) for x in on_the_loop(MODEL)))
+    state = simulation.step(state)
+    monkeypatch.setattr(NativeKernel, "run_checked", recorded)
+    simulation.step(state)
+    assert set(used) == {3}
 
 
 def test_controls_of_a_step():

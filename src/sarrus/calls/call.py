@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from sarrus.calls.defaults import planned_dynamics
-from sarrus.calls.evaluator import evaluator_of, interpreting
+from sarrus.calls.evaluator import evaluator_of
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
 from sarrus.codegen.tape.trace import op_count, trace
 from sarrus.errors import StateError
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
-from sarrus.registry.algorithm import AnyAlgorithm, batch_size, install
+from sarrus.registry.algorithm import AnyAlgorithm, ReadyCall, batch_size, install, interpreting
 from sarrus.registry.table import check_model
 from sarrus.spatial.parameter import is_casadi
 
@@ -37,6 +37,9 @@ def call(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any])
         if evaluator is not None and evaluator.checked is not None and not interpreting.get():
             result = evaluator.checked(*arrays)  # native code; None: not exactly one valid state
             if result is not None:
+                if all(type(x) is str for x in (*args[cut:], *kwargs.values())):  # 1 and True are equal, words are not
+                    end = len(arrays) + 1
+                    args[0].remembered[algorithm.text] = ReadyCall(len(args), kwargs, end, args[end:], evaluator)
                 return result if evaluator.wrap is None else evaluator.wrap(result)
             kernel = evaluator.kernel
             result = None if kernel is None else kernel.of_valid(arrays)

@@ -18,7 +18,13 @@ from sarrus.planning.candidates import structural_method
 from sarrus.registry.table import find, unknown_to
 
 _PER_PART = 0.15  # seconds that planning takes per body and row, about
+AUTO = "auto"  # as a method: by the plan, which is made if there is none
 NEVER = "never"  # of $SARRUS_PLAN: calls do not plan by themselves
+
+
+def is_auto(method: Any) -> bool:
+    """Whether a method is that of the plan, by name."""
+    return isinstance(method, str) and method == AUTO
 
 
 class Default(NamedTuple):

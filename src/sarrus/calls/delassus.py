@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.codegen.tape.trace import op_count
+from sarrus.calls.defaults import is_auto
+from sarrus.codegen.tape.trace import trace
 from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
-from sarrus.registry.table import catalog, find, unknown_to
+from sarrus.planning.cost import cost_of
+from sarrus.registry.table import catalog, check_model, find, unknown_to
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.parameter import is_casadi
 
@@ -29,15 +31,17 @@ def delassus_methods() -> tuple[str, ...]:
 
 @per_model
 def default_delassus_method(model: Model) -> str:
-    """The method with the fewest operations on this robot, among those that take its constraints."""
+    """The method that costs least on this robot, among those that take its constraints: counted, kinds weighted."""
     able = [m for m in _CANDIDATES if not unknown_to(find(m), model)]
-    return min(able, key=lambda m: op_count(model, m).total)
+    if not able:
+        check_model(find(_CANDIDATES[0]), model)  # which says why
+    return min(able, key=lambda m: cost_of(trace(model, m)).weighted)
 
 
 def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Any:
     """J M^-1 J^T (m, m) of the declared constraints, plus `damping` on its diagonal.
 
-    method: default, that with the fewest operations on this robot among those that take its constraints. The matrix is
+    method: default or "auto", that which costs least on this robot among those that take its constraints. The matrix is
     singular where rows depend on each other (redundant constraints, singular configurations); damping > 0 makes it
     definite.
 
@@ -51,7 +55,7 @@ def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0
     >>> sarrus.delassus(robot, sarrus.random_state(robot, rng=0)[0]).shape
     (6, 6)
     """
-    method = default_delassus_method(model) if method is None else method
+    method = default_delassus_method(model) if method is None or is_auto(method) else method
     check_name("method of delassus:", method, delassus_methods())
     if not (np.isfinite(damping) and damping >= 0.0):
         raise StateError(f"delassus: the damping is {damping!r}: it must be finite and not negative")

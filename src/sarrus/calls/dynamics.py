@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.algorithms.tree.bias_forces import bias_forces
 from sarrus.algorithms.tree.rnea import rnea
-from sarrus.calls.defaults import default_dynamics, pay
+from sarrus.calls.defaults import default_dynamics, is_auto, pay, planned_dynamics
 from sarrus.errors import check_name, unknown_name
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
 from sarrus.model.model import Model
@@ -62,9 +62,10 @@ def forward_dynamics(
 ) -> ConstrainedDynamicsResult:
     """Accelerations and constraint forces: M qdd + c = tau + J^T forces, subject to the model's constraints.
 
-    method     one of `sarrus.methods()` or its name; default: that of the model's plan (`sarrus.plan`). Until there is
-               one: aba without constraints (ce_aba where all are embedded), constrained_aba with constraints of links
-               against the world, lcaba with loops, prox_bbo where the centre of mass is constrained
+    method     one of `sarrus.methods()` or its name; "auto": by the model's plan (`sarrus.plan`), made if need be.
+               Default: by the plan if there is one. Until then: aba without constraints (ce_aba where all are
+               embedded), constrained_aba with constraints of links against the world, lcaba with loops, prox_bbo where
+               the centre of mass is constrained
     arguments  further inputs and options of the method: `k`, `external_forces`, `weight`, ...
 
     Arrays are (n,) or (B, n). What a method does not support is an error in words.
@@ -80,6 +81,9 @@ def forward_dynamics(
     >>> sarrus.Status(sarrus.forward_dynamics(robot, q, v, np.zeros(7)).status).words
     'ok'
     """
+    if is_auto(method) and isinstance(model, Model):
+        planned_dynamics(model)
+        method = None
     if method is None and isinstance(model, Model):
         default, start = default_dynamics(model, arguments), time.perf_counter()
         name = default.method if default.planned else method_for(model, None)

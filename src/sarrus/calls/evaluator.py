@@ -12,7 +12,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import hashable, trace
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import AnyAlgorithm
+from sarrus.registry.algorithm import AnyAlgorithm, interpreting
 from sarrus.spatial.arrays import Array
 
 if TYPE_CHECKING:
@@ -33,10 +32,6 @@ _PER_OPERATION = 30e-6  # seconds to compile one, after tracing
 _IN_NUMPY = 1.5e-6  # seconds to interpret one, of a chunk of states
 _FEW = 3  # states of a batch that the text does sooner than it is traced
 _CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the intermediate values
-# Whether calls are to run the text.
-interpreting: ContextVar[bool] = ContextVar(
-    "interpreting", default=os.environ.get("SARRUS_INTERPRET", "") not in ("", "0")
-)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ class Cluster:
     dependent: tuple[int, ...] = ()
     blocks: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()  # (rows, dependent velocities)
     lengths: tuple[tuple[float, ...], ...] = ()  # per block: squared lengths that its rows usually have, about
+    seen_from_b: tuple[str, ...] = ()  # ball joints whose rows are in axes of their second frame's body
 
     def __hash__(self) -> int:
         """Kept: clusters are options of kernels, which every call looks up."""

@@ -210,9 +210,19 @@ class Model:
         """How many of them have their desired acceleration given at run time."""
         return sum(c.size for c in self.active_constraints if c.takes_input)
 
-    def with_constraints(self, *constraints: Constraint) -> Model:
-        """The same robot with these constraints declared after those that it has."""
-        return replace(self, constraints=self.constraints + constraints)
+    def with_constraints(self, *constraints: Constraint | Iterable[Constraint]) -> Model:
+        """The same robot with these constraints declared after those that it has. A list of them is as good as each."""
+        more: list[Constraint] = []
+        for given in constraints:
+            found = given if isinstance(given, (list, tuple)) else (given,)
+            for constraint in found:
+                if not isinstance(constraint, Constraint):
+                    raise ModelError(
+                        f"with_constraints: {constraint!r} is no constraint. They are made by sarrus.contact, connect, "
+                        "weld, loop, distance, coupling, link_rows, center_of_mass_constraint"
+                    )
+                more.append(constraint)
+        return replace(self, constraints=(*self.constraints, *more))
 
     def without_constraints(self) -> Model:
         """The same robot as a plain tree."""

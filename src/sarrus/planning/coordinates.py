@@ -6,23 +6,26 @@
    most of the robot (their motion subspace is then a unit vector). Within a kind, the column that is farthest from
    those taken already. They are chosen at one configuration; where that makes another one singular, at all;
 3. r rows are taken likewise; the others are redundant;
-4. the rows are ordered into blocks of which each needs only those before it (`block_order`).
+4. the rows are ordered into blocks of which each needs only those before it (`block_order`). Blocks are small where
+   rows are seen from the right side (`row_axes.py`).
 """
 
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 
 from sarrus.errors import ModelError, RankWarning
-from sarrus.mechanics.clusters.embedded import rows_of_cluster
+from sarrus.mechanics.clusters.embedded import at_rest, cluster_rows
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.constraints import Coupling, of_type
 from sarrus.model.embedding import Cluster
 from sarrus.model.layout import spans
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.planning.row_axes import Blocks, from_better_sides
 from sarrus.spatial.arrays import Array
 
 ROUNDING = 1e-11  # what rounding makes of a singular value that should be zero
@@ -38,7 +41,9 @@ def divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[int
     samples: configurations on its constraints; wanted: velocities that are to be independent.
     """
     extent = _extent(model, cluster)
-    K_at = [_without_rounding(rows_of_cluster(model, cluster, q), extent) for q in samples]
+    states = [at_rest(model, q) for q in samples]
+    declared = [cluster_rows(cluster, state)[0] for state in states]
+    K_at = [_without_rounding(K, extent) for K in declared]
     K_at = _without_faint_rows(model, cluster, K_at, extent, tolerance)
     velocities = [k for i in cluster.bodies for k in _span(model, i)]
     ranks = [_rank(cluster, K, tolerance) for K in K_at]
@@ -61,15 +66,27 @@ def divide(model: Model, cluster: Cluster, samples: list[Array], wanted: set[int
             f"the constraints {constraints} have rank {r}, but their rows are almost dependent: which velocities "
             f"follow cannot be said. Leave some of them to lcaba or prox_bbo"
         )
-    A = K[np.ix_(rows, dependent)]
-    pattern = np.any([M[np.ix_(rows, dependent)] != 0.0 for M in K_at], axis=0)
-    if len(K_at) == 1 and not is_constant(model, set(cluster.constraints)):
-        pattern[:] = True  # what is zero at one configuration may not be so at others
-    blocks = [([rows[x] for x in b], [velocities[dependent[x]] for x in c]) for b, c in block_order(A, pattern)]
+    known = len(K_at) > 1 or is_constant(model, set(cluster.constraints))  # what is zero at all configurations
+    if len(rows) == len(K) and known:
+
+        def blocks_of(turned: list[Array]) -> Blocks:
+            return _blocks(turned[best], turned, rows, dependent)
+
+        clean = partial(_without_rounding, extent=extent)
+        cluster, turned = from_better_sides(model, cluster, states, declared, blocks_of, clean)
+        K_at, K = turned, turned[best]
+    found = _blocks(K, K_at, rows, dependent) if known or not r else [(list(range(r)), list(range(r)))]
+    blocks = [([rows[x] for x in b], [velocities[dependent[x]] for x in c]) for b, c in found]
     longest = np.max([np.sum(M * M, axis=1) for M in K_at], axis=0)
     # Powers of two: what is written into kernels does not depend on the last digits of a search.
     lengths = [float(2.0 ** np.round(np.log2(x))) if x > 0.0 else 1.0 for x in longest]
     return cluster.with_coordinates(free, blocks, lengths)
+
+
+def _blocks(K: Array, K_at: list[Array], rows: list[int], dependent: list[int]) -> Blocks:
+    """Of these rows and velocities, by their places there."""
+    pattern = np.any([M[np.ix_(rows, dependent)] != 0.0 for M in K_at], axis=0)
+    return block_order(K[np.ix_(rows, dependent)], pattern)
 
 
 def _dependent(K: Array, regular: list[Array], r: int, classes: list[tuple[float, ...]]) -> list[int]:

@@ -19,14 +19,14 @@ from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distanc
 from sarrus.model.embedding import Cluster
 from sarrus.model.model import Model
 from sarrus.planning.candidates import LOOPS
-from sarrus.planning.explanation import AbstractPlan, in_words
+from sarrus.planning.explanation import AbstractPlan, in_words, summary_of
 from sarrus.planning.orders import coupled_links, proposed_orders
 from sarrus.planning.shapes import Circle, Drawing, Line, Point, Shape, Text
 
 _X, _Y = 92.0, 66.0  # from one leaf to the next, and from a parent to its child
-_MARGIN, _TOP, _LEGEND = 40.0, 74.0, 96.0
+_MARGIN, _TOP, _LEGEND = 40.0, 88.0, 76.0
 _RADIUS = 12.0
-_LONGEST = 14  # letters of a name
+_LONGEST = 13  # letters of a name
 _BLOB = 38.0  # wide
 _BLOBS = ("#cfe8d5", "#d5e2f4", "#f4e6c8", "#ead7ee", "#d3ecec", "#f2d9d4")
 _CUT, _ROD, _GEAR, _GROUND = "#c0392b", "#b9770e", "#7d3c98", "#5d6d7e"
@@ -39,11 +39,11 @@ def draw(model: Model, plan: AbstractPlan) -> Drawing:
     if plan.digest != model.digest:
         raise UnsupportedError(f"this plan is for another model ({plan.model_name!r}), or for another version of it")
     at, width, depth = _places(model)
-    width = max(width, 640.0)
+    width = max(width, 700.0)
     bottom = _TOP + depth * _Y + 60.0
     shapes: list[Shape] = [
         Text((_MARGIN, 26.0), model.name, _TITLE, _INK, bold=True),
-        Text((_MARGIN, 44.0), _subtitle(model, plan), _SMALL),
+        *(Text((_MARGIN, 44.0 + 15.0 * k), words, _SMALL) for k, words in enumerate(_subtitles(model, plan))),
         Line((_MARGIN / 2, _TOP), (width - _MARGIN / 2, _TOP), _GROUND, 5.0),
         Text((width - 70.0, _TOP - 7.0), "the world", _NAME),
     ]
@@ -55,9 +55,13 @@ def draw(model: Model, plan: AbstractPlan) -> Drawing:
     return Drawing(width, bottom + _LEGEND, tuple(shapes))
 
 
-def _subtitle(model: Model, plan: AbstractPlan) -> str:
+def _subtitles(model: Model, plan: AbstractPlan) -> list[str]:
     rows = f", {model.n_rows} constraint rows" if model.n_rows else ""
-    return f"{model.nb} bodies, {model.nv} velocities{rows}. Plan: {in_words(plan)}"
+    method = plan.chosen.method
+    return [
+        f"{model.nb} bodies, {model.nv} velocities{rows}. Plan: {in_words(plan)}",
+        f"{method}: {summary_of(method)}",
+    ]
 
 
 def _places(model: Model) -> tuple[dict[int, Point], float, int]:
@@ -167,13 +171,13 @@ def _joints(model: Model, at: dict[int, Point]) -> list[Shape]:
         above = (at[i][0], _TOP) if body.parent == WORLD else at[body.parent]
         free = body.joint.type.name == "free"
         if free and len(_tied_to(model, i)) > 1 and i not in model.parents:
-            shapes.append(Text((at[i][0] + 16.0, at[i][1] + 14.0), "free", _NAME))
+            shapes.append(Text((at[i][0], at[i][1] + 26.0), "free", _NAME, _PALE, centred=True))
             continue
         tip = f"{body.joint.name}: {body.joint.type.name}"
         shapes.append(Line(at[i], above, "#444", 1.6, (2.0, 5.0) if free else (), tip=tip))
         if body.joint.type.nv > 1:
             middle = (at[i][0] + above[0]) / 2 + 4.0, (at[i][1] + above[1]) / 2
-            shapes.append(Text(middle, body.joint.type.name, _NAME, _PALE))
+            shapes.append(Text(middle, body.joint.type.name, _NAME, _PALE, halo=True))
     return shapes
 
 
@@ -219,12 +223,21 @@ def _bodies(model: Model, numbers: dict[int, int], at: dict[int, Point]) -> list
     shapes: list[Shape] = []
     for i, body in enumerate(model.bodies):
         x, y = at[i]
-        half = _LONGEST // 2
-        name = body.name if len(body.name) <= _LONGEST else f"{body.name[: half - 1]}…{body.name[-half:]}"
         shapes.append(Circle((x, y), _RADIUS, _INK, 1.6, tip=body.name))
         shapes.append(Text((x, y + 3.5), str(numbers[i]), _NAME, bold=True, centred=True))
-        shapes.append(Text((x + _RADIUS + 2.0, y - 7.0), name, _NAME))
+        for k, words in enumerate(_on_two_lines(body.name)):
+            shapes.append(Text((x + _RADIUS + 3.0, y - 4.0 + 11.0 * k), words, _NAME, halo=True))
     return shapes
+
+
+def _on_two_lines(name: str) -> list[str]:
+    """A name as it fits: whole, in two parts at a mark near its middle, or with its middle left out."""
+    if len(name) <= _LONGEST:
+        return [name]
+    marks = [k for k, letter in enumerate(name) if letter in " _-./" and 0 < k < len(name) - 1]
+    cut = min(marks, key=lambda k: abs(2 * k - len(name)), default=_LONGEST - 1) + 1
+    return [part if len(part) <= _LONGEST else f"{part[: _LONGEST // 2]}…{part[-_LONGEST // 2 + 1 :]}"
+            for part in (name[:cut], name[cut:])]  # fmt: skip
 
 
 def _legend(model: Model, plan: AbstractPlan, top: float) -> list[Shape]:
@@ -233,7 +246,12 @@ def _legend(model: Model, plan: AbstractPlan, top: float) -> list[Shape]:
     a, b = (0.0, 0.0), (32.0, 0.0)  # ends of a sample
     items: list[tuple[str, list[Shape]]] = []
     number = Text((16.0, 4.0), "1", _NAME, bold=True, centred=True)
-    items.append(("a body; its number: when it is eliminated", [Circle((16.0, 0.0), 9.0, _INK, 1.0), number]))
+    items.append(
+        (
+            "a body; its number: its turn in the elimination",
+            [Circle((16.0, 0.0), 9.0, _INK, 1.0), number],
+        )
+    )
     items.append(("a joint of the tree (dots: free)", [Line(a, b, "#444", 2.2)]))
     kinds = {
         LoopClosure: "a joint that closes a loop: it is cut", Distance: "a rod: a distance", Coupling: "a gear or belt",
@@ -252,7 +270,7 @@ def _legend(model: Model, plan: AbstractPlan, top: float) -> list[Shape]:
         items.append(("the centre of mass is constrained: rows on all bodies", []))
     shapes: list[Shape] = []
     for k, (words, sample) in enumerate(items):
-        x, y = _MARGIN + 300.0 * (k % 2), top + 22.0 * (k // 2)
+        x, y = _MARGIN + 360.0 * (k % 2), top + 22.0 * (k // 2)
         shapes += [_moved(shape, x, y) for shape in [*sample, Text((42.0, 4.0), words, _SMALL)]]
     return shapes
 

@@ -6,9 +6,10 @@ from typing import Protocol
 
 from sarrus.model.embedding import Cluster
 from sarrus.planning.candidate import Candidate
+from sarrus.registry.table import find
 
 _MOST_NAMES = 4
-_MOST_LINES = 12
+_MOST_LINES = 24
 
 
 class AbstractPlan(Protocol):
@@ -43,7 +44,8 @@ class AbstractPlan(Protocol):
 def explain(plan: AbstractPlan) -> str:
     """Candidates with their costs, what was chosen and why, what was ruled out and why."""
     chosen = plan.chosen
-    lines = [f"{plan.model_name}: {in_words(plan)}", f"  why: {plan.why}"]
+    lines = [f"{plan.model_name}: {in_words(plan)}", f"  {chosen.method}: {summary_of(chosen.method)}"]
+    lines.append(f"  why: {plan.why}")
     if plan.rows:
         redundant = plan.rows - plan.rank
         rows = f"  rows: {plan.rows}"
@@ -59,29 +61,35 @@ def explain(plan: AbstractPlan) -> str:
             "  candidates                                   operations  iterations   about ns a state   ratio",
         ]
         lines += [_row(x, chosen) for x in plan.candidates if not x.ruled_out]
-    lines += _ruled_out([x for x in plan.candidates if x.ruled_out])
+    lines += _ruled_out(plan)
     lines += [f"  note: {note}" for note in plan.notes]
     if plan.searched:
         purpose = "batches of states" if plan.batch else "single states"
         lines += [
             "",
-            f"  for {purpose}; planned in {plan.seconds:.1f} s. Times are estimates from weighted operations.",
+            f"  for {purpose}; planned in {plan.seconds:.1f} s. Operations are exact, with the iterations that were",
+            "  measured; times, and the ratios by which is chosen, are estimates: kinds of operations weighted.",
         ]
     return "\n".join(lines)
 
 
-def _ruled_out(candidates: list[Candidate]) -> list[str]:
+def _ruled_out(plan: AbstractPlan) -> list[str]:
     """By what they embed, and why; those with the same reason together."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for x in candidates:
-        embedding = f"embedding {_names(x.embedded)}" if x.embedded else ""
-        groups.setdefault((embedding, x.ruled_out), []).append(_label(x))
+    most = everything_embedded(plan)
+    groups: dict[str, dict[str, list[str]]] = {}
+    for x in (x for x in plan.candidates if x.ruled_out):
+        mine = groups.setdefault(f"embedding {_embedding(x.embedded, most) or 'nothing'}", {})
+        methods = mine.setdefault(x.ruled_out, [])
+        label = f"{_label(x)} ({x.operations:,.0f})" if x.operations else _label(x)
+        if label and label not in methods:
+            methods.append(label)
     lines = []
-    for (embedding, why), methods in groups.items():
-        what = " ".join(part for part in (", ".join(m for m in methods if m), embedding) if part)
-        lines.append(f"    {what}: {why}")
+    for embedding, reasons in groups.items():
+        lines.append(f"    {embedding}:")
+        for why, methods in reasons.items():
+            lines.append(f"      {', '.join(methods)}: {why}" if methods else f"      {why}")
     if len(lines) > _MOST_LINES:
-        lines = [*lines[:_MOST_LINES], f"    and {len(lines) - _MOST_LINES} more: `plan.candidates` has them all"]
+        lines = [*lines[:_MOST_LINES], f"    and {len(lines) - _MOST_LINES} lines more: `plan.candidates` has them all"]
     return ["", "  ruled out", *lines] if lines else []
 
 
@@ -92,10 +100,30 @@ def in_words(plan: AbstractPlan) -> str:
         return f"{chosen.method}, not planned yet (`sarrus.plan(model)` does)"
     words = chosen.method
     if chosen.embedded:
-        words += f" on a tree of clusters; embedded: {_names(chosen.embedded)}"
+        words += f" on a tree of clusters; embedded: {_embedding(chosen.embedded, everything_embedded(plan))}"
     if chosen.order is not None:
         words += f"; links eliminated by {chosen.order_name}"
     return words
+
+
+def summary_of(method: str) -> str:
+    """What a method does, in the words of its own text."""
+    return find(method).summary
+
+
+def everything_embedded(plan: AbstractPlan) -> tuple[str, ...]:
+    """The most that a candidate embeds."""
+    return max((x.embedded for x in plan.candidates), key=len, default=())
+
+
+def _embedding(names: tuple[str, ...], most: tuple[str, ...]) -> str:
+    """Names of constraints, or of those that are missing, whichever are fewer."""
+    missing = tuple(name for name in most if name not in names)
+    if len(names) > _MOST_NAMES and not missing:
+        return f"all {len(names)} gears and loops that can be embedded"
+    if len(missing) < len(names) and missing and len(names) > _MOST_NAMES:
+        return f"all but {_names(missing)}"
+    return _names(names)
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -1,24 +1,25 @@
-"""`recut`: the same mechanism on another spanning tree. A loop is opened at another joint.
+"""`recut`: the same mechanism on another spanning tree: loops opened at other joints, another body as floating base.
 
-The joint that closed the loop becomes a joint of the tree, and what hung between it and the new cut hangs the other way
-round. A body that was turned round has its frame where its new joint is; frames, constraints, shapes and inertias stay
-where they are in the world. Reversed joints keep their coordinates (their axes are turned round), so that actuators,
-limits and springs of joints stay as they are.
+The joint that closed a loop becomes a joint of the tree, and what hung between it and the new cut hangs the other way
+round; likewise what is between a new floating base and the old one. A body that was turned round has its frame where
+its new joint is; frames, constraints, shapes and inertias stay where they are in the world. Reversed joints keep their
+coordinates (their axes are turned round), so that actuators, limits and springs of joints stay as they are.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sarrus.algorithms.tree.forward_kinematics import forward_kinematics
+from sarrus.algorithms.tree.frame_jacobian import frame_jacobian
 from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.actuators import actuated_joints
-from sarrus.model.bodies import WORLD, Body, Frame, Placement
+from sarrus.model.bodies import WORLD, Body, Frame, Joint, Placement
 from sarrus.model.constraints import LoopClosure, of_type
 from sarrus.model.keyframes import Keyframe, Keyframes
 from sarrus.model.make_joint import make_joint
@@ -59,6 +60,7 @@ class Recut:
     model: Model  # on the other spanning tree
     cuts: tuple[Cut, ...]  # which joint became a loop closure, and which closure a joint
     reversed_joints: tuple[str, ...]  # whose parent and child changed places
+    bases: tuple[str, str] | None = None  # the floating body of the original, and that of `model`, if they differ
 
     def to_new(self, q: Any, v: Any = None, near: Any = None) -> tuple[Array, Array]:
         """q and v of the original as q and v of `model`; (n,) or (B, n)."""
@@ -74,7 +76,12 @@ class Recut:
     def _common(self) -> set[str]:
         """Joints that both models have."""
         changed = {name for cut in self.cuts for name in (cut.joint, cut.new_joint)}
-        return (set(self.original.joint_names) & set(self.model.joint_names)) - changed
+        return (set(self.original.joint_names) & set(self.model.joint_names)) - changed - {self._floating}
+
+    @property
+    def _floating(self) -> str:
+        """The free joint, where it has moved; "": it has not."""
+        return "" if self.bases is None else self.original.bodies[self.original.body_index(self.bases[0])].joint.name
 
     def tau_to_new(self, q: Any, tau: Any) -> Array:
         """Joint forces of the original as those of `model`; what was cut cannot have any."""
@@ -90,6 +97,9 @@ class Recut:
         for name in self._common:
             mine = self.original.layout
             out[self.model.layout.v_of(name)] = self._turned(name, q[mine.q_of(name)], tau[mine.v_of(name)])
+        if self.bases is not None:  # what acted on the old base still does
+            wrench = tau[self.original.layout.v_of(self._floating)]
+            out += frame_jacobian.text(self.model, self.to_new(q)[0], self.bases[0]).astype(float).T @ wrench
         return out
 
     def _turned(self, name: str, q: Array, v: Array) -> Array:
@@ -124,7 +134,20 @@ class Recut:
             frames = closure.frames[::-1] if swapped else closure.frames
             at, rate = _through(source, q, v, closure, frames, out_q[target.layout.q_of(name)])
             out_q[target.layout.q_of(name)], out_v[target.layout.v_of(name)] = at, rate
+        if self.bases is not None:
+            base, at = self.bases[target is not self.original], target.layout.q_of(self._floating)
+            out_q[at], out_v[target.layout.v_of(self._floating)] = _floating_state(
+                source, target, q, v, base, out_q[at]
+            )
         return out_q, out_v
+
+
+def _floating_state(source: Model, target: Model, q: Array, v: Array, base: str, near: Array) -> tuple[Array, Array]:
+    """Pose and velocity of a body as those of its free joint in another model."""
+    found = forward_kinematics.text(source, q, v, frames=(base,))
+    body = Placement(found.rotation[0].astype(float), found.position[0].astype(float))
+    pose = target.bodies[target.body_index(base)].placement.inverse @ body
+    return np.concatenate([pose.p, _quaternion(pose.R, near[3:])]), found.velocity[0].astype(float)
 
 
 def _through(
@@ -169,10 +192,12 @@ def _quaternion(R: Array, near: Array) -> Array:
     return q if q @ near >= 0.0 else -q
 
 
-def recut(model: Model, cuts: Mapping[str, str]) -> Recut:
+def recut(model: Model, cuts: Mapping[str, str] | None = None, *, base: str | None = None) -> Recut:
     """The same mechanism with loops opened elsewhere, and functions that convert q and v both ways.
 
     cuts  by loop closure that is to become a joint of the tree: the joint to cut instead, which must lie on its loop
+    base  of a floating mechanism: the body that its free joint is to move; what is between it and the old one hangs the
+          other way round
 
     Body accelerations, forces of other constraints and energies are those of the original. What is cut can have no
     actuator and no armature; damping, friction, springs and limits of it are lost, and reported as lost physics.
@@ -191,11 +216,11 @@ def recut(model: Model, cuts: Mapping[str, str]) -> Recut:
         raise UnsupportedError("recut: the model has embedded constraints: begin with `model.spanning`")
     if not model.is_numeric:
         raise UnsupportedError(f"recut: model {model.name!r} has symbols")
-    found = Recut(model, model, (), ())
-    for closure, joint in cuts.items():
+    found = Recut(model, model, (), ()) if base is None else _on_another_base(model, base)
+    for closure, joint in (cuts or {}).items():
         one = _recut_once(found.model, closure, joint)
         turned = set(found.reversed_joints) ^ set(one.reversed_joints)
-        found = Recut(model, one.model, (*found.cuts, *one.cuts), tuple(sorted(turned)))
+        found = Recut(model, one.model, (*found.cuts, *one.cuts), tuple(sorted(turned)), found.bases)
     changed = found.model
     home, _ = found.to_new(home_or_neutral(model))
     keyframes = {name: Keyframe(*found.to_new(x.q, x.v), x.controls, x.time) for name, x in model.keyframes.items()}
@@ -219,11 +244,32 @@ def _recut_once(model: Model, name: str, joint: str) -> Recut:
         raise UnsupportedError(f"recut: joint {joint!r} is not on the loop that {name!r} closes")
     base, moved, path = (a, b, sides[1]) if sides[1] is not None else (b, a, sides[0])
     assert path is not None
-    for i in path[:-1]:
-        if model.bodies[i].joint.type.name not in (*_ALONG_AXIS, "spherical"):
-            kind = model.bodies[i].joint.type.name
-            raise UnsupportedError(f"recut: {model.bodies[i].joint.name!r} would be reversed, and is a {kind} joint")
+    _check_reversible(model, path[:-1])
     return _rehung(model, closure, cut, base, moved, path)
+
+
+def _on_another_base(model: Model, base: str) -> Recut:
+    """The free joint moves another body."""
+    check_name("body to become the floating base:", base, model.body_names)
+    path = [model.body_index(base)]
+    while model.parents[path[-1]] != WORLD:
+        path.append(model.parents[path[-1]])
+    floating = model.bodies[path[-1]]
+    if floating.joint.type.name != "free":
+        kind = floating.joint.type.name
+        raise UnsupportedError(f"recut: {base!r} hangs on {floating.name!r}, which does not float: its joint is {kind}")
+    if len(path) == 1:
+        return Recut(model, model, (), ())
+    _check_reversible(model, path[:-1])
+    hung = _turned_round(model, path, Placement.identity(), WORLD, floating.joint, floating.placement)
+    turned = tuple(sorted(model.bodies[i].joint.name for i in path[:-1]))
+    return Recut(model, hung, (), turned, (floating.name, base))
+
+
+def _check_reversible(model: Model, path: list[int]) -> None:
+    for joint in (model.bodies[i].joint for i in path):
+        if joint.type.name not in (*_ALONG_AXIS, "spherical"):
+            raise UnsupportedError(f"recut: {joint.name!r} would be reversed, and is a {joint.type.name} joint")
 
 
 def _path(model: Model, body: int, last: int) -> list[int] | None:
@@ -249,37 +295,15 @@ def _check_passive(model: Model, body: int) -> None:
 
 def _rehung(model: Model, closure: LoopClosure, cut: int, base: Frame, moved: Frame, path: list[int]) -> Recut:
     """`moved` hangs on `base`, and the bodies on the path from there to the cut hang the other way round."""
-    shift = {i: Placement.identity() for i in (WORLD, *range(model.nb))}  # where a body's new frame is in its old one
-    shift[path[0]] = moved.placement
-    for child, body in itertools.pairwise(path):
-        shift[body] = model.bodies[child].placement
     kind = _AS_TREE_JOINT[closure.joint]
     axis = None if kind == "spherical" else tuple(closure.basis[0])
     taken = {*model.joint_names, model.bodies[cut].joint.name}
     new_joint = closure.name if closure.name not in taken else f"{closure.name}_closed"
     made = make_joint(new_joint, kind, axis, None, 0.0, {})
     assert made is not None
-    bodies: dict[int, Body] = {}
-    for i, body in enumerate(model.bodies):
-        inertia = body.inertia.transformed(shift[i].inverse.transform)
-        parent, joint, placement = body.parent, body.joint, shift[body.parent].inverse @ body.placement
-        if i == path[0]:
-            parent, joint, placement = base.body, made, shift[base.body].inverse @ base.placement
-        elif i in path:
-            child = path[path.index(i) - 1]
-            parent, joint = child, _reversed(model.bodies[child].joint)
-            placement = shift[child].inverse
-        bodies[i] = Body(body.name, parent, joint, placement, inertia)
-    order = _parents_first({i: body.parent for i, body in bodies.items()})
-    number = {old: new for new, old in enumerate(order)} | {WORLD: WORLD}
-    joint = model.bodies[cut].joint
-    old_parent = model.bodies[cut].parent
+    joint, placement = model.bodies[cut].joint, model.bodies[cut].placement
     ends = (f"{joint.name}_cut_a", f"{joint.name}_cut_b")
-    frames = [
-        *model.frames,
-        Frame(ends[0], old_parent, model.bodies[cut].placement),
-        Frame(ends[1], cut, Placement.identity()),
-    ]
+    opened = Frame(ends[0], model.bodies[cut].parent, placement), Frame(ends[1], cut, Placement.identity())
     x, y, z = (0.0, 0.0, 1.0) if joint.type.name == "spherical" else map(float, joint.axes[0])
     kept = tuple(c for c in model.constraints if c.name != closure.name)
     new_closure = joint.name if joint.name not in {c.name for c in model.constraints} else f"{joint.name}_cut"
@@ -287,23 +311,49 @@ def _rehung(model: Model, closure: LoopClosure, cut: int, base: Frame, moved: Fr
     acts = [what for what in ("damping", "friction", "stiffness") if getattr(joint, what).any()]
     acts += ["limits"] if np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any() else []
     lost = tuple(f"joint {joint.name!r} is cut: its {what} does not act" for what in acts)
+    before = replace(model, frames=(*model.frames, *opened), constraints=kept, home=None, keyframes=Keyframes())
+    new = _turned_round(before, path, moved.placement, base.body, made, base.placement)
     new = replace(
-        model,
-        bodies=tuple(replace(bodies[i], parent=number[bodies[i].parent]) for i in order),
-        frames=tuple(replace(f, body=number[f.body], placement=shift[f.body].inverse @ f.placement) for f in frames),
-        constraints=(*kept, cut_closure),
-        home=None, keyframes=Keyframes(),
-        import_report=(*lost, *model.import_report), lost_physics=(*model.lost_physics, *lost),
-        visuals=tuple(
-            replace(x, body=number[x.body], placement=shift[x.body].inverse @ x.placement) for x in model.visuals
-        ),
-        geometries=tuple(
-            replace(x, body=number[x.body], placement=shift[x.body].inverse @ x.placement) for x in model.geometries
-        ),
+        new, constraints=(*kept, cut_closure), import_report=(*lost, *model.import_report),
+        lost_physics=(*model.lost_physics, *lost),
     )  # fmt: skip
     turned = tuple(model.bodies[i].joint.name for i in path[:-1])
     made_cut = Cut(closure.name, joint.name, new_joint, new_closure, from_b=base.name != closure.frame_a)
     return Recut(model, new, (made_cut,), turned)
+
+
+def _turned_round(
+    model: Model, path: list[int], at: Placement, parent: int, joint: Joint, placement: Placement
+) -> Model:
+    """The bodies on a path hang the other way round: its first one on `parent`, by a joint that is placed there.
+
+    at  where the first body's new frame, that of its new joint, lies in its old one
+    """
+    shift = {i: Placement.identity() for i in (WORLD, *range(model.nb))}  # where a body's new frame is in its old one
+    shift[path[0]] = at
+    for child, body in itertools.pairwise(path):
+        shift[body] = model.bodies[child].placement
+    bodies: dict[int, Body] = {}
+    for i, body in enumerate(model.bodies):
+        inertia = body.inertia.transformed(shift[i].inverse.transform)
+        hung = body.parent, body.joint, shift[body.parent].inverse @ body.placement
+        if i == path[0]:
+            hung = parent, joint, shift[parent].inverse @ placement
+        elif i in path:
+            child = path[path.index(i) - 1]
+            hung = child, _reversed(model.bodies[child].joint), shift[child].inverse
+        bodies[i] = Body(body.name, *hung, inertia)
+    order = _parents_first({i: body.parent for i, body in bodies.items()})
+    number = {old: new for new, old in enumerate(order)} | {WORLD: WORLD}
+
+    def moved(things: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(replace(x, body=number[x.body], placement=shift[x.body].inverse @ x.placement) for x in things)
+
+    return replace(
+        model, bodies=tuple(replace(bodies[i], parent=number[bodies[i].parent]) for i in order),
+        frames=moved(model.frames), visuals=moved(model.visuals), geometries=moved(model.geometries),
+        home=None, keyframes=Keyframes(),
+    )  # fmt: skip
 
 
 def _reversed(joint: Any) -> Any:

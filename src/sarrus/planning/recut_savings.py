@@ -1,6 +1,11 @@
-"""What opening loops at other joints would save: counted, and said; done only by `sarrus.recut`."""
+"""What opening loops at other joints, or another floating base, would save: counted, and said.
+
+It is done only by `sarrus.recut`: it changes the user's coordinates.
+"""
 
 from __future__ import annotations
+
+import contextlib
 
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import SarrusError
@@ -16,7 +21,7 @@ _ITERATIONS = 2.0  # of methods that iterate, here and there
 
 
 def recut_notes(model: Model) -> tuple[str, ...]:
-    """Per loop closure, the joint at which its loop had better be cut, if there is one, in words; rows only."""
+    """Per loop closure, the joint at which its loop had better be cut; a better floating base. In words; rows only."""
     before = _rows_cost(model)
     notes = []
     for closure in of_type(model.active_constraints, LoopClosure):
@@ -32,7 +37,34 @@ def recut_notes(model: Model) -> tuple[str, ...]:
                 f"without embedding, cutting {best[1]!r} instead of {closure.name!r} would save {saved:.0f} %: "
                 f"`sarrus.recut(model, {{{closure.name!r}: {best[1]!r}}})`, which changes the coordinates"
             )
+    cost, base = _best_base(model, before)
+    if base is not None and cost < (1.0 - _WORTH_SAYING) * before:
+        saved = 100.0 * (1.0 - cost / before)
+        notes.append(
+            f"without embedding, {base!r} as the floating base would save {saved:.0f} %: "
+            f"`sarrus.recut(model, base={base!r})`, which changes the coordinates"
+        )
     return tuple(notes)
+
+
+def _best_base(model: Model, before: float) -> tuple[float, str | None]:
+    """The body that is best moved by the free joint, by steps from a base to its neighbours, as long as that pays."""
+    roots = [i for i, parent in enumerate(model.parents) if parent == WORLD]
+    if len(roots) != 1 or model.bodies[roots[0]].joint.type.name != "free":
+        return before, None
+    best, base, tried = before, model.body_names[roots[0]], {model.body_names[roots[0]]}
+    while True:
+        here = model.body_index(base)
+        beside = {model.parents[here], *(i for i, parent in enumerate(model.parents) if parent == here)} - {WORLD}
+        found = (best, base)
+        for name in [model.body_names[i] for i in sorted(beside)]:
+            if name not in tried and model.parents.count(model.body_index(name)):  # a leaf as root is a longer tree
+                tried.add(name)
+                with contextlib.suppress(SarrusError):  # a joint that cannot be reversed
+                    found = min(found, (_rows_cost(recut(model, base=name).model), name))
+        if found[1] == base:
+            return best, base
+        best, base = found
 
 
 def _rows_cost(model: Model) -> float:

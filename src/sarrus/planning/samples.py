@@ -15,8 +15,8 @@ from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral, integrate, random_state
 from sarrus.spatial.arrays import Array
 
-CONFIGURATIONS, VELOCITIES = 4, 3
-_SEEDS = 10  # at most so many starts are projected
+NEAR_HOME, ELSEWHERE, VELOCITIES = 4, 4, 3
+_STARTS = 8  # at most so many are projected, of each kind
 _STEPS = 30
 _CLOSED = 1e-9
 _NEAR = 0.3  # radians and metres from home
@@ -52,24 +52,40 @@ def sample_states(model: Model, known: Sequence[Array] = ()) -> Samples:
 
 def _configurations(model: Model, rng: np.random.Generator, known: Sequence[Array]) -> tuple[list[Array], bool]:
     home = home_or_neutral(model)
-    near = [integrate(model, home, _NEAR * rng.normal(size=model.nv)) for _ in range(_SEEDS // 2)]
-    seeds = [home, *near, *random_state(model, rng, batch=_SEEDS)[0]]
+    near = [integrate(model, home, _NEAR * rng.normal(size=model.nv)) for _ in range(_STARTS)]
+    far = list(random_state(model, rng, batch=_STARTS)[0])
     if not model.spanning.active_constraints:
-        return [*seeds[:2], *seeds[-2:]], True
-    found: list[Array] = [np.asarray(x, dtype=float) for x in known[1:]]
-    for seed in seeds[1:_SEEDS]:
-        if len(found) >= CONFIGURATIONS:
+        return [*near[:NEAR_HOME], *far[:ELSEWHERE]], True
+    found = [np.asarray(x, dtype=float) for x in known[1 : 1 + NEAR_HOME]]
+    found += _projected(model, near, NEAR_HOME - len(found))
+    found += _projected(model, far, ELSEWHERE)
+    found = found or [np.asarray(x, dtype=float) for x in known]
+    return (found, True) if found else ([home, *near[:3]], False)
+
+
+def _projected(model: Model, starts: list[Array], count: int) -> list[Array]:
+    """So many configurations on the constraints, or fewer."""
+    found: list[Array] = []
+    for start in starts:
+        if len(found) >= count:
             break
-        result = project.text(model.spanning, np.asarray(seed, dtype=float), max_iterations=_STEPS)
+        result = project.text(model.spanning, np.asarray(start, dtype=float), max_iterations=_STEPS)
         if float(result.error) < _CLOSED:
             found.append(np.asarray(result.q, dtype=float))
-    found = found or [np.asarray(x, dtype=float) for x in known]
-    return (found[:CONFIGURATIONS], True) if found else ([np.asarray(x, dtype=float) for x in seeds[:4]], False)
+    return found
 
 
 def _without_opening(J: Array, v: Array) -> Array:
     """The nearest velocity with J v = 0."""
     return v - np.linalg.lstsq(J, J @ v, rcond=_DEPENDENT)[0] if len(J) else v
+
+
+def expected_largest(values: Array, of: int) -> float:
+    """The mean of the largest of so many values, drawn from these."""
+    if not len(values):
+        return 0.0
+    at_most = (np.arange(len(values) + 1) / len(values)) ** of  # that all are among the k smallest
+    return float(np.sort(values) @ np.diff(at_most))
 
 
 def rank(J: Array) -> int:

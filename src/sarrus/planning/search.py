@@ -34,7 +34,7 @@ from sarrus.planning.kept_plans import keep, kept_plan
 from sarrus.planning.orders import DEFAULT, proposed_orders
 from sarrus.planning.plan import Plan
 from sarrus.planning.recut_savings import recut_notes
-from sarrus.planning.samples import Samples, evaluate, rank, sample_states
+from sarrus.planning.samples import Samples, evaluate, expected_largest, rank, sample_states
 from sarrus.registry.table import find
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
@@ -155,11 +155,11 @@ class _Search:
         """Trace a candidate, run it on the samples, and enter it where it belongs."""
         fallback = _BEHIND_CLUSTERS if choice.names else robust_behind(method)
         candidate = Candidate(method, choice.names, order_name, order, fallback)
-        why = self._too_few_rows_are_independent(choice, method)
-        if not why and choice.names:
-            why = self._too_expensive_already(choice, candidate)
-        if why:
-            self.ruled_out.append(_with(candidate, ruled_out=why))
+        candidate = _with(candidate, ruled_out=self._too_few_rows_are_independent(choice, method))
+        if not candidate.ruled_out and choice.names:
+            candidate = self._ruled_out_by_bounds(choice, candidate)
+        if candidate.ruled_out:
+            self.ruled_out.append(candidate)
             return
         try:
             tape = self._trace(self.model, "hybrid" if choice.names else method, self._options(choice, candidate))
@@ -200,10 +200,10 @@ class _Search:
             )
         return ""
 
-    def _too_expensive_already(self, choice: Choice, candidate: Candidate) -> str:
-        """The method alone, on the clusters, without the forces of what is embedded: a lower bound."""
+    def _ruled_out_by_bounds(self, choice: Choice, candidate: Candidate) -> Candidate:
+        """By the method alone, on the clusters, without the forces of what is embedded: a lower bound."""
         if candidate.method == "prox_bbo" and self.bounds_of_bbo.get(choice.names, 0.0) >= self.best:
-            return "bbo, which is the same without iterations, costs more than the best already"
+            return _with(candidate, ruled_out="bbo, which is the same without iterations, costs more than the best")
         at_work = with_clusters(self.model, choice.clusters)
         options: dict[str, Any] = {} if candidate.order is None else {"order": candidate.order}
         if "fallback" in find(candidate.method).options:
@@ -211,14 +211,15 @@ class _Search:
         try:
             tape = self._trace(at_work, candidate.method, options)
         except SarrusError as error:
-            return str(error)
+            return _with(candidate, ruled_out=str(error))
         bound = cost_of(tape, 1.0)
         self.bounds[choice.names] = min(bound.weighted, self.bounds.get(choice.names, np.inf))
         if candidate.method == "bbo":
             self.bounds_of_bbo[choice.names] = bound.weighted
         if bound.weighted < self.best:
-            return ""
-        return f"{bound.operations:,.0f} operations before the forces of what is embedded: more than the best"
+            return candidate
+        why = "more than the best, even without the forces of what is embedded"
+        return _with(candidate, operations=bound.operations, ruled_out=why)
 
     def _measured(self, candidate: Candidate, tape: Tape) -> Candidate:
         """With its cost; ruled out where it is wrong on the samples."""
@@ -233,7 +234,7 @@ class _Search:
         off = float((np.abs(qdd - self.reference)[both].max(initial=0.0, axis=1) / scale).max(initial=0.0))
         if off > _DISAGREES:
             return _with(candidate, ruled_out=f"accelerations are off by {off:.0e} on the states that were tried")
-        expected = float(iterations.max(initial=0.0) if self.batch else iterations.mean()) if len(iterations) else 0.0
+        expected = expected_largest(iterations, LANES if self.batch else 1)
         cost = cost_of(tape, expected)
         share = float(np.mean(~good)) if candidate.fallback is not None and len(good) else 0.0
         weighted = cost.weighted + self._fallback_cost(share)

@@ -46,6 +46,7 @@ class Text:
     color: str = "#222"
     bold: bool = False
     centred: bool = False
+    halo: bool = False  # white around the letters, over lines
 
 
 Shape = Line | Circle | Text
@@ -72,6 +73,7 @@ class Drawing:
             from matplotlib.patches import Circle as Disc
             from matplotlib.patches import PathPatch
             from matplotlib.path import Path
+            from matplotlib.patheffects import withStroke
         except ImportError:
             raise UnsupportedError(
                 "this drawing needs matplotlib: pip install sarrus[plots]. As SVG it needs nothing"
@@ -83,6 +85,7 @@ class Drawing:
         for order, x in enumerate(self.shapes):
             if isinstance(x, Text):
                 how = {"color": x.color, "weight": "bold" if x.bold else "normal", "zorder": order}
+                how |= {"path_effects": [withStroke(linewidth=3.0, foreground="white", alpha=0.8)]} if x.halo else {}
                 ax.text(*x.at, x.words, size=x.size, ha="center" if x.centred else "left", va="baseline", **how)
             elif isinstance(x, Circle):
                 ax.add_patch(Disc(x.center, x.radius, fc="white", ec=x.color, lw=x.width, zorder=order))
@@ -98,6 +101,7 @@ class Drawing:
 def _svg(x: Shape) -> str:
     if isinstance(x, Text):
         more = (' font-weight="bold"' if x.bold else "") + (' text-anchor="middle"' if x.centred else "")
+        more += ' paint-order="stroke" stroke="white" stroke-opacity="0.8" stroke-width="3"' if x.halo else ""
         place = f'x="{x.at[0]:.1f}" y="{x.at[1]:.1f}"'
         return f'<text {place} font-size="{x.size:g}" fill="{x.color}"{more}>{escape(x.words)}</text>'
     tip = f"<title>{escape(x.tip)}</title>" if x.tip else ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import cached_property
 from inspect import Parameter, Signature, signature
 from sys import modules
-from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -30,6 +32,20 @@ R = TypeVar("R")
 
 _WHOLE = ("status", "iterations", "fallback")  # outputs that are whole numbers
 _verbs: dict[str, Callable[..., Any]] = {}
+# Whether calls are to run the text.
+interpreting: ContextVar[bool] = ContextVar(
+    "interpreting", default=os.environ.get("SARRUS_INTERPRET", "") not in ("", "0")
+)
+
+
+class ReadyCall(NamedTuple):
+    """The last call of an algorithm on a model that ended in native code, with options that are words."""
+
+    arguments: int  # by position, the model included
+    named: dict[str, Any]  # options by name
+    end: int  # of arrays among the arguments by position
+    options: tuple[Any, ...]  # those after them
+    evaluator: Any  # `.checked`, the native code for one state (None: forgotten), and `.wrap`, which makes the result
 
 
 @dataclass(frozen=True)
@@ -113,6 +129,16 @@ class Algorithm(Generic[P, R]):
         )  # fmt: skip
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:  # a call like the one before, as in a loop: the same model and options, for which there is native code
+            count, named, end, options, evaluator = args[0].remembered[self.text]  # type: ignore
+            if len(args) == count and kwargs == named and (end == count or args[end:] == options):
+                checked = evaluator.checked
+                if checked is not None and not interpreting.get():
+                    result = checked(*args[1:end])  # None: not exactly one valid state
+                    if result is not None:
+                        return result if evaluator.wrap is None else evaluator.wrap(result)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # nothing to go by
+            pass
         return _verbs["call"](self, args, kwargs)
 
     def op_count(self, model: Model, **options: Any) -> Any:

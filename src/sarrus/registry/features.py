@@ -6,6 +6,7 @@ from enum import Flag, auto
 
 from sarrus.model.constraints import CenterOfMass, Constraint, Coupling, Distance, LinkConstraint, LoopClosure
 from sarrus.model.model import Model
+from sarrus.model.per_model import per_model
 
 
 class Feature(Flag):
@@ -73,6 +74,7 @@ def kind_of(constraint: Constraint) -> Feature:
     return next((kind for known, kind in _KINDS.items() if isinstance(constraint, known)), Feature.OTHER)
 
 
+@per_model
 def found_in(model: Model) -> Feature:
     """What of all that a model has."""
     found = Feature.NOTHING

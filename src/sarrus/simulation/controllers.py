@@ -99,8 +99,12 @@ def pd(kp: Any, kd: Any, q_target: Any, v_target: Any = None, feedforward: Any =
     >>> sarrus.simulate(sarrus.zoo.chain(2), controller=sarrus.pd(20.0, 2.0, [0.1, 0.2]), duration=0.01).q.shape
     (11, 2)
     """
+    if q_target is None:
+        raise StateError(
+            "pd: q_target is None. A robot whose file shows it in no pose has no `home`: `sarrus.neutral(robot)`"
+        )
     targets = {"q_target": q_target, "v_target": v_target, "feedforward": feedforward}
-    given = tuple(name for name, x in targets.items() if x is not None or name == "q_target")
+    given = tuple(name for name, x in targets.items() if x is not None)
     return PD(_gains("kp", kp), _gains("kd", kd), targets, given)
 
 

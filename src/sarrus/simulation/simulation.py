@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.calls.defaults import Default, default_dynamics
+from sarrus.calls.defaults import Default, default_dynamics, is_auto, planned_dynamics
 from sarrus.calls.dynamics import method_for
 from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
@@ -127,7 +127,7 @@ class Simulation:
                 f"integrator {self.integrator!r} knows no impacts. Valid with contacts: {', '.join(ON_GROUND)}; "
                 f"contacts=False lets nothing touch"
             )
-        if self._contact is not None and self.method is not None:
+        if self._contact is not None and self.method is not None and not is_auto(self.method):
             raise UnsupportedError(
                 f"method {self.method!r} is of motion without contacts; with contacts, dynamics are solved in joint "
                 f"space. Give no method, or contacts=False"
@@ -234,7 +234,7 @@ class Simulation:
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
         stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
         if type(stepper) is PythonStepper and not stepper.functions and kind not in self._step_calls:
-            call = StepCall(stepper.kernels, self.dt)
+            call = StepCall(stepper.kernels, self.dt, self.threads)
             if call.fits:
                 self._step_calls[kind] = call
         carry = stepper.begin(q, v, first)
@@ -384,11 +384,13 @@ class Simulation:
     @cached_property
     def _dynamics(self) -> Default:
         """The method that was named, or the default one, with options."""
-        if self.method is None and isinstance(self.options, dict | None):
+        if is_auto(self.method):
+            planned_dynamics(self.model)
+        if (self.method is None or is_auto(self.method)) and isinstance(self.options, dict | None):
             found = default_dynamics(self.stepped_model, self.options or (), of=self.model)
             if found.planned:
                 return found
-        return Default(method_for(self.stepped_model, self.method), {})
+        return Default(method_for(self.stepped_model, None if is_auto(self.method) else self.method), {})
 
     @cached_property
     def _contact(self) -> ContactSettings | None:
@@ -443,8 +445,12 @@ class Simulation:
 
     @cached_property
     def _kernels(self) -> dict[tuple[tuple[str, ...], tuple[AbstractController, ...]], StepKernels]:
-        """Compiled steps, by what they take beside the state and by the controllers that are compiled in."""
-        return {}
+        """Compiled steps, by what they take beside the state and by the controllers that are compiled in.
+
+        They live as long as the model: a simulation that differs in its targets only, one of a planner, has them.
+        """
+        known = self.stepped_model.remembered.setdefault(StepKernels, {})
+        return known.setdefault((repr(self._step_settings), self._project_every, self.dt, self.dtype), {})
 
     @cached_property
     def _step_calls(self) -> dict[tuple[bool, ...], StepCall]:

@@ -42,8 +42,8 @@ _GIVEN = ("tau", "controls", "external_forces")
 class StepCall:
     """Steps of one kind: with or without tau, controls and external forces, of single states or batches."""
 
-    def __init__(self, kernels: StepKernels, dt: float) -> None:
-        self._kernel, self._dt = kernels.step, dt
+    def __init__(self, kernels: StepKernels, dt: float, threads: int | None = None) -> None:
+        self._kernel, self._dt, self._threads = kernels.step, dt, threads
         self._kernels = kernels
         # What the kernel takes, of a state, zeros, and what is given beside it.
         known = {name: n for n, name in enumerate((*StepResult._fields, "zero", "dt", *_GIVEN))}
@@ -63,7 +63,11 @@ class StepCall:
         constants = self._constants if single else self._of_batch(len(state.q))
         arrays = self._pick((*state, *constants, *given))
         kernel = self._kernel
-        found: Any = kernel.native.call_checked(*arrays) if single else kernel.of_valid(arrays, self._memory)
+        found: Any
+        if single:
+            found = kernel.native.call_checked(*arrays)
+        else:
+            found = kernel.of_valid(arrays, self._memory, self._threads)
         if found is None:
             return None
         count = state.steps
@@ -91,7 +95,7 @@ class StepCall:
         """The results with the state projected onto the constraints, and the worse of both statuses."""
         carry = {name: found[_OUTPUTS.index(name)] for name in ("q", "v", "alive", "worst_status")}
         out = list(found)
-        for name, x in self._kernels.project(carry, due).items():
+        for name, x in self._kernels.project(carry, due, None if single else self._threads).items():
             out[_OUTPUTS.index(name)] = x
         worst = out[_OUTPUTS.index("worst_status")]
         out[_OUTPUTS.index("status")] = int(worst) if single else worst.astype(np.int32)

@@ -74,11 +74,11 @@ class StepKernels:
         """1 where a projection is due after this step, however little constraints are open; else 0."""
         return float(step % self.project_every == self.project_every - 1)
 
-    def project(self, carry: Carry, due: float) -> Carry:
+    def project(self, carry: Carry, due: float, threads: int | None = None) -> Carry:
         """The arrays that the projection changes."""
         assert self.projection is not None
         given = carry | {"due": np.full(carry["alive"].shape, due, self.projection.dtype)}
-        return self.projection(*(given[name] for name in self.projection.input_names))._asdict()
+        return self.projection(*(given[name] for name in self.projection.input_names), threads=threads)._asdict()
 
 
 def implicit_step(model: Model, settings: StepSettings) -> tuple[Model, StepSettings]:

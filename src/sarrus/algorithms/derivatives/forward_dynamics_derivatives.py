@@ -85,8 +85,8 @@ def forward_dynamics_derivatives(
     motions that keep it closed have derivatives: `unique` is 0, and columns are to be combined to such. Embedded
     constraints count as rows here, so that columns leave the loops one by one, and times G move along them.
 
-    method  what finds qdd and f; default: the factors that the derivatives need anyway. Of soft ones (pv_soft,
-            ltl_soft) the constraints yield, and so do their derivatives
+    method  what finds qdd and f; default or "auto": the factors that the derivatives need anyway. Of soft ones
+            (pv_soft, ltl_soft) the constraints yield, and so do their derivatives
     weight  of soft methods: R^-1 for constraints that were declared without a softness R of their own
     """
     whole, softly = model.spanning, method in SOFT
@@ -102,7 +102,7 @@ def forward_dynamics_derivatives(
     mass = ltdl(at.nodes, composite_bodies(at.nodes))
     kkt = Kkt.factored(mass, *loop_jacobian(at, rows), joined(C), typical_mobilities(whole))
     qdd, f, status = _solution(at, rows, kkt, softly)
-    if method is not None:
+    if method not in (None, "auto"):  # any other comes on top of the factors
         weighted = {"weight": weight} if softly else {}
         named = _method(method, model).text(model, q, v, tau, k, external_forces, **weighted)
         qdd, status = named.qdd, choose(0.5, named.status.item(), named.status.item(), status)

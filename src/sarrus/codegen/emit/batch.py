@@ -4,13 +4,18 @@ The end of a batch is padded with copies of its last state, whose results go now
 instructions in a batch of any size. While a block is computed, the memory of the next one is fetched, unless that is so
 much that it would drive the workspace out of the cache. Where it is asked to, it looks at the arguments, once they are
 in lanes: all finite, quaternions of length one.
+
+What only a few states need (a guard: a robust method behind a quick one) is not done for the block that they are in, in
+which all lanes would wait for it. These states are done again, in blocks of their own, as soon as there are enough of
+them to fill one.
 """
 
 from __future__ import annotations
 
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE
-from sarrus.codegen.emit.transfer import move_rows, rows_of_block, scatter_listed
+from sarrus.codegen.emit.run import late_lanes
+from sarrus.codegen.emit.transfer import move_rows, rows_of_block, rows_of_list, scatter_listed
 from sarrus.codegen.emit.words import PORT_LIST, PORT_WORDS, PORTS_BEGIN, Header, in_header
 from sarrus.codegen.emit.writer import Writer
 from sarrus.codegen.passes.ports import MOST_FETCHED
@@ -26,15 +31,13 @@ def emit_batch(lane: Lane, name: str) -> str:
     lanes = lane.count
     w = Writer(f"void @{name}(ptr %inputs, ptr %outputs, i64 %first, i64 %count, ptr %w, ptr %k)")
     ports, run, check = (in_header(w, x) for x in (Header.PORTS, Header.RUN, Header.CHECK))
-    n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
-    invalid = w.offset("%w", workspace)
-    padding = w.offset(invalid, CACHE_LINE)
-    inputs = w.offset(ports, 8 * PORTS_BEGIN)
-    outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
+    n_inputs, inputs, n_outputs, outputs, invalid, padding = _ports(w, ports)
     end = w.value("add i64 %first, %count")
     checks = w.value(f"icmp sge i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0")
     blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
     gather, scatter = (in_header(w, x) for x in (Header.GATHER, Header.SCATTER))
+    late = _Late(w, lanes, name, blocks) if lanes > 1 else None  # with one lane nobody waits
+    run = run if late is None else late.run(run)
     with w.loop(blocks) as block:
         state = w.value(f"add i64 {w.value(f'mul i64 {block}, {lanes}')}, %first")
         following = w.value(f"add i64 {state}, {lanes}")
@@ -63,14 +66,114 @@ def emit_batch(lane: Lane, name: str) -> str:
         with w.when(w.value(f"xor i1 {own}, true")), w.loop(n_outputs) as i:
             size, slots, base = _port(w, lane, outputs, "%outputs", i)
             rows = _rows(w, lane, base, size, state, end, padding)
-            list_begins = w.value(f"load i64, ptr {_port_word(w, outputs, i, PORT_LIST)}, align 8")
-            is_listed = w.value(f"icmp ne i64 {list_begins}, 0")
-            with w.when(is_listed):
-                words = w.offset(ports, w.value(f"mul i64 {list_begins}, 8"))
-                scatter_listed(w, lane, rows, "%w", words, size)
-            with w.when(w.value(f"xor i1 {is_listed}, true")):
-                move_rows(w, lane, rows, slots, size, to_rows=True)
+            _scatter(w, lane, rows, ports, outputs, i, slots, size)
+        if late is not None:
+            late.note(state, end)
+    if late is None:
+        return w.finish()
+    late.finish()
+    return "\n".join([_emit_again(lane, f"{name}_again"), w.finish()])
+
+
+_ENOUGH_BLOCKS = 8  # of fewer, one that is not full weighs too much
+
+
+class _Late:
+    """States of a batch that are done again, in the function that is being written."""
+
+    def __init__(self, w: Writer, lanes: int, name: str, blocks: str) -> None:
+        self._w, self._lanes, self._name = w, lanes, name
+        self._bits, self._count = late_lanes(w), w.value("alloca i64, align 8")
+        self._states = w.value(f"alloca i64, i64 {2 * lanes}, align 8")
+        w.do(f"store i64 0, ptr {self._bits}, align 8")
+        w.do(f"store i64 0, ptr {self._count}, align 8")
+        self._are_enough = w.value(f"icmp uge i64 {blocks}, {_ENOUGH_BLOCKS}")
+
+    def run(self, every: str) -> str:
+        """What runs the steps of a block: `every` does all that any lane needs."""
+        w = self._w
+        most = in_header(w, Header.RUN_MOST)
+        allowed = w.value(f"and i1 {self._are_enough}, {w.value(f'icmp ne ptr {most}, null')}")
+        return w.value(f"select i1 {allowed}, ptr {most}, ptr {every}")
+
+    def note(self, state: str, end: str) -> None:
+        """Those of the block from this state on; do a block of them if there are enough."""
+        w, lanes = self._w, self._lanes
+        bits = self._load(self._bits)
+        with w.when(w.value(f"icmp ne i64 {bits}, 0")):
+            w.do(f"store i64 0, ptr {self._bits}, align 8")
+            with w.loop(lanes) as number:
+                index = w.value(f"add i64 {state}, {number}")
+                inside = w.value(f"icmp ult i64 {index}, {end}")  # others are copies
+                is_set = w.value(f"trunc i64 {w.value(f'lshr i64 {bits}, {number}')} to i1")
+                with w.when(w.value(f"and i1 {inside}, {is_set}")):
+                    count = self._load(self._count)
+                    place = w.offset(self._states, w.value(f"mul i64 {count}, 8"))
+                    w.do(f"store i64 {index}, ptr {place}, align 8")
+                    w.do(f"store i64 {w.value(f'add i64 {count}, 1')}, ptr {self._count}, align 8")
+            count = self._load(self._count)
+            with w.when(w.value(f"icmp uge i64 {count}, {lanes}")):
+                self._again(str(lanes))
+                rest = w.value(f"sub i64 {count}, {lanes}")
+                w.do(f"store i64 {rest}, ptr {self._count}, align 8")
+                with w.loop(rest) as i:
+                    place = w.offset(self._states, w.value(f"mul i64 {i}, 8"))
+                    w.do(f"store i64 {self._load(w.offset(place, 8 * lanes))}, ptr {place}, align 8")
+
+    def finish(self) -> None:
+        """What is left."""
+        count = self._load(self._count)
+        with self._w.when(self._w.value(f"icmp ne i64 {count}, 0")):
+            self._again(count)
+
+    def _again(self, count: str) -> None:
+        arguments = f"ptr %inputs, ptr %outputs, ptr %w, ptr %k, ptr {self._states}, i64 {count}"
+        self._w.do(f"call void @{self._name}_again({arguments})")
+
+    def _load(self, place: str) -> str:
+        return self._w.value(f"load i64, ptr {place}, align 8")
+
+
+def _emit_again(lane: Lane, name: str) -> str:
+    """`name(inputs, outputs, workspace, constants, states, count)`: one block, of the states in a list."""
+    w = Writer(f"internal void @{name}(ptr %inputs, ptr %outputs, ptr %w, ptr %k, ptr %states, i64 %count)")
+    ports, run = (in_header(w, x) for x in (Header.PORTS, Header.RUN))
+    n_inputs, inputs, n_outputs, outputs, _, padding = _ports(w, ports)
+
+    def rows(base: str, size: str, instead: str | None) -> list[str]:
+        stride = w.value(f"mul i64 {size}, {lane.scalar_bytes}")
+        return rows_of_list(w, lane, base, stride, "%states", "%count", instead)
+
+    with w.loop(n_inputs) as i:
+        size, slots, base = _port(w, lane, inputs, "%inputs", i)
+        move_rows(w, lane, rows(base, size, None), slots, size, to_rows=False)
+    w.do(f"call void {run}(ptr %w, ptr %k)")
+    with w.loop(n_outputs) as i:
+        size, slots, base = _port(w, lane, outputs, "%outputs", i)
+        _scatter(w, lane, rows(base, size, padding), ports, outputs, i, slots, size)
     return w.finish()
+
+
+def _scatter(w: Writer, lane: Lane, rows: list[str], ports: str, outputs: str, i: str, slots: str, size: str) -> None:
+    """Output i of a block to these rows, from slots that follow each other or that a list names."""
+    list_begins = w.value(f"load i64, ptr {_port_word(w, outputs, i, PORT_LIST)}, align 8")
+    is_listed = w.value(f"icmp ne i64 {list_begins}, 0")
+    with w.when(is_listed):
+        words = w.offset(ports, w.value(f"mul i64 {list_begins}, 8"))
+        scatter_listed(w, lane, rows, "%w", words, size)
+    with w.when(w.value(f"xor i1 {is_listed}, true")):
+        move_rows(w, lane, rows, slots, size, to_rows=True)
+
+
+def _ports(w: Writer, ports: str) -> tuple[str, ...]:
+    """How many inputs there are and where their words begin, the same of outputs, the count of states that are not
+    valid, and where rows go that are only padding.
+    """
+    n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
+    inputs = w.offset(ports, 8 * PORTS_BEGIN)
+    outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
+    invalid = w.offset("%w", workspace)
+    return n_inputs, inputs, n_outputs, outputs, invalid, w.offset(invalid, CACHE_LINE)
 
 
 def _port(w: Writer, lane: Lane, table: str, arrays: str, i: str) -> tuple[str, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
@@ -11,7 +12,7 @@ from sarrus.codegen.emit.backend import backend as default_backend
 from sarrus.codegen.emit.image import NotFlatError, link_flat, side_by_side
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.words import words_of
-from sarrus.codegen.passes.allocate import Action, Compute, Load, Store, allocate
+from sarrus.codegen.passes.allocate import REGISTERS, Action, Compute, Load, Store, allocate
 from sarrus.codegen.passes.chain import chain
 from sarrus.codegen.passes.fuse import fuse
 from sarrus.codegen.passes.plan import plan
@@ -20,7 +21,7 @@ from sarrus.codegen.passes.schedule import schedule
 from sarrus.codegen.passes.steps import Chunk, Repeat
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.x86.encode import can_encode, encoded
-from sarrus.codegen.x86.registers import Assignment
+from sarrus.codegen.x86.registers import VALUES, WIDE_VALUES, Assignment
 from sarrus.codegen.x86.transfer import LANES, SCALAR, gather_code, scatter_code
 
 # Instructions per function. LLVM's time per instruction grows with it; ours does not, and less goes through memory.
@@ -38,19 +39,21 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
     if not all(_can_encode(x) for x in lanes):
         made_by = LLVM
     fused = chain(fuse(tape)) if lane.fma else tape
-    planned = plan(fused, schedule(fused), CHUNK_SIZES[made_by])
+    values = _values(lanes) if made_by == X86 else REGISTERS
+    planned = plan(fused, schedule(fused, values), CHUNK_SIZES[made_by])
     functions = [step for step in planned.steps if isinstance(step, (Chunk, Repeat))]
-    allocated = [allocate(planned, step.body if isinstance(step, Repeat) else step) for step in functions]
+    allocated = [allocate(planned, step.body if isinstance(step, Repeat) else step, values) for step in functions]
     actions = [action for action, _ in allocated]
     repeats = [step if isinstance(step, Repeat) else None for step in functions]
     words = words_of(planned, max((spills for _, spills in allocated), default=0))
     clock.append(time.perf_counter())
     code, is_flat, chunks = (_encode if made_by == X86 else _compile)(fused, actions, repeats, lanes)
     clock.append(time.perf_counter())
+    kinds = Counter(map(type, (action for chunk in actions for action in chunk)))
     stats: dict[str, float] = {
-        "instructions": sum(type(a) is Compute for chunk in actions for a in chunk),
-        "loads": sum(type(a) is Load for chunk in actions for a in chunk),
-        "stores": sum(type(a) is Store for chunk in actions for a in chunk),
+        "instructions": kinds[Compute],
+        "loads": kinds[Load],
+        "stores": kinds[Store],
         "functions": len(actions),
         "workspace_slots": words.slots,
         "plan_seconds": clock[1] - clock[0],
@@ -70,11 +73,16 @@ def _can_encode(lane: Lane) -> bool:
     return can_encode(lane.bits, lane.count) and (lane.bits * lane.count < 512 or host.has_wide_registers())
 
 
+def _values(lanes: list[Lane]) -> int:
+    """How many values registers may hold: those that only AVX-512 has are for its own lanes, and for single numbers."""
+    return WIDE_VALUES if any(lane.bits * lane.count == 512 for lane in lanes) else VALUES
+
+
 def _encode(
     tape: Tape, actions: list[list[Action]], repeats: list[Repeat | None], lanes: list[Lane]
 ) -> tuple[bytes, bool, list[list[int]]]:
     """By our own encoder. Registers are assigned once for all lanes."""
-    assignment = Assignment(tape)
+    assignment = Assignment(tape, _values(lanes))
     for chunk, repeat in zip(actions, repeats, strict=True):
         assignment.add(chunk, repeat)
     functions = [code for lane in lanes for code in encoded(assignment, lane.bits, lane.count)]

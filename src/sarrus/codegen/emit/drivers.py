@@ -14,12 +14,15 @@ from sarrus.codegen.emit.kinds import TABLES, Kind
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.moves import emit_moves
 from sarrus.codegen.emit.picks import emit_picks
-from sarrus.codegen.emit.run import emit_again, emit_begin, emit_enter, emit_run
+from sarrus.codegen.emit.run import emit_again, emit_begin, emit_enter, emit_enter_if_many, emit_run
 from sarrus.codegen.emit.single import emit_listed, emit_single
 from sarrus.codegen.emit.table import emit_table
+from sarrus.codegen.emit.words import Header
 
 DRIVERS: dict[str, Callable[[Lane, str], str]] = {
     "run": lambda _, name: emit_run(name),
+    "run_most": lambda _, name: emit_run(name, Header.MOST_HANDLERS),
+    "enter_if_many": emit_enter_if_many,
     "check": emit_check,
     "batch": emit_batch,
     "single": emit_single,
@@ -37,6 +40,6 @@ DRIVERS: dict[str, Callable[[Lane, str], str]] = {
 }
 
 
-def driver(lane: Lane, name: str) -> str:
-    """A module with one driver: run, check, batch, single and listed (of one lane), or that of a kind of step."""
-    return with_declarations(DRIVERS[name](lane, name))
+def module_text(lane: Lane, names: tuple[str, ...]) -> str:
+    """A module of these drivers."""
+    return with_declarations("\n".join(DRIVERS[name](lane, name) for name in names))

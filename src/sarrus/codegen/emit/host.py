@@ -46,8 +46,8 @@ def has_fma() -> bool:
 
 
 def has_wide_registers() -> bool:
-    """Of 512 bits, and logic on numbers in them."""
-    return {"avx512f", "avx512dq"} <= features()
+    """Of 512 bits, and logic on numbers in them and in parts of them."""
+    return {"avx512f", "avx512dq", "avx512vl"} <= features()
 
 
 def default_lanes(dtype_bits: int) -> int:

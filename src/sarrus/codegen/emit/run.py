@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from sarrus.codegen.emit.kinds import Kind
 from sarrus.codegen.emit.lane import Lane
-from sarrus.codegen.emit.words import NONE, REPEAT_BEGIN, Header, in_header
+from sarrus.codegen.emit.words import ENTER_WORDS, NONE, REPEAT_BEGIN, WHOLE_SHARE, Header, in_header
 from sarrus.codegen.emit.writer import Writer
 
 
-def emit_run(name: str) -> str:
+def emit_run(name: str, which: Header = Header.HANDLERS) -> str:
     """`name(workspace, constants)`: every step, one after the other; those of a loop until all lanes are done, those of
-    a guard if any lane needs them. It is the same for all lanes.
+    a guard if any lane needs them. It is the same for all lanes. which: the list of handlers
     """
     w = Writer(f"void @{name}(ptr %w, ptr %k)")
-    steps, chunks, handlers = (in_header(w, x) for x in (Header.STEPS, Header.CHUNKS, Header.HANDLERS))
+    steps, chunks, handlers = (in_header(w, x) for x in (Header.STEPS, Header.CHUNKS, which))
     place = w.value("alloca ptr, align 8")
     w.do(f"store ptr {steps}, ptr {place}, align 8")
     w.do("br label %next")
@@ -79,7 +79,29 @@ def emit_enter(lane: Lane, name: str) -> str:
     """On to the guarded steps if any lane needs them, else past them."""
     w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
     _, anybody = _positive(w, lane, _word(w, 2))
-    return w.finish(f"ret i64 {w.value(f'select i1 {anybody}, i64 3, i64 {_word(w, 1)}')}")
+    return w.finish(f"ret i64 {w.value(f'select i1 {anybody}, i64 {ENTER_WORDS}, i64 {_word(w, 1)}')}")
+
+
+def emit_enter_if_many(lane: Lane, name: str) -> str:
+    """The same, but past them if only a few lanes need them: their bits are then set in the driver's scratch."""
+    w = Writer(f"i64 @{name}(ptr %w, ptr %k, ptr %step)")
+    late = late_lanes(w)
+    where, anybody = _positive(w, lane, _word(w, 2))
+    bits = w.value(f"zext i{lane.count} {_bits(w, lane, where)} to i64")
+    count = w.value(f"call i64 @llvm.ctpop.i64(i64 {bits})")
+    share = w.value(f"mul i64 {_word(w, 3)}, {lane.count}")
+    few = w.value(f"icmp ule i64 {w.value(f'mul i64 {count}, {WHOLE_SHARE}')}, {share}")
+    with w.when(few):
+        before = w.value(f"load i64, ptr {late}, align 8")
+        w.do(f"store i64 {w.value(f'or i64 {before}, {bits}')}, ptr {late}, align 8")
+    enters = w.value(f"and i1 {anybody}, {w.value(f'xor i1 {few}, true')}")
+    return w.finish(f"ret i64 {w.value(f'select i1 {enters}, i64 {ENTER_WORDS}, i64 {_word(w, 1)}')}")
+
+
+def late_lanes(w: Writer) -> str:
+    """Where a batch's driver keeps the bits of lanes that are put off: after its count of states that are not valid."""
+    workspace = w.value(f"load i64, ptr {w.offset(in_header(w, Header.PORTS), 16)}, align 8")
+    return w.offset(w.offset("%w", workspace), 8)
 
 
 def emit_again(lane: Lane, name: str) -> str:

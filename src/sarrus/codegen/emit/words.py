@@ -30,17 +30,23 @@ from sarrus.codegen.passes.steps import (
     Picks,
     Plan,
     Repeat,
+    Step,
     Table,
 )
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
+from sarrus.codegen.x86.patterns import HEADER_BYTES
 
 # Addresses in the header, in this order: three functions of the C library, the lists of words, the kernel's own code
 # that moves whole blocks of states (`x86/transfer.py`; zero: it has none), and drivers that others call: of the steps,
 # of the check of arguments, of outputs that are listed and, as a list, of the kinds of steps (zero: the kernel has none
-# such).
-Header = IntEnum("Header", "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER RUN CHECK LISTED HANDLERS", start=0)
-HEADER_BYTES = 320  # before the constants, which begin at a cache line; it ends with the encoder's patterns
+# such); at last those that put a few states off. It begins HEADER_BYTES before the constants, which begin at a cache
+# line.
+Header = IntEnum(
+    "Header",
+    "SIN COS ATAN2 STEPS CHUNKS PORTS GATHER SCATTER RUN CHECK LISTED HANDLERS RUN_MOST MOST_HANDLERS",
+    start=0,
+)
 WIDE = 8  # rows of a table come in such groups (evaluations at once in a one-lane kernel)
 NONE = -(2**62)  # in place of a value
 UNCHECKED = -1  # in a driver's scratch, in place of the number of states with arguments that are not valid
@@ -73,7 +79,8 @@ def words_of(plan: Plan, spills: int) -> Words:
     open_steps: list[tuple[int, int]] = []  # (where a loop or a guard begins, the slot of a loop's counter)
     chunks = 0
     kinds: set[int] = set()
-    for step in plan.steps:
+    shares = shares_of(plan.steps)
+    for number, step in enumerate(plan.steps):
         begin_of_step = len(words)
         if isinstance(step, Chunk):
             words += [Kind.CHUNK, chunks]
@@ -107,12 +114,32 @@ def words_of(plan: Plan, spills: int) -> Words:
             words[begin + 1] = len(words) - begin
         elif isinstance(step, Enter):
             open_steps.append((len(words), -1))
-            words += [Kind.ENTER, 0, _value(plan, step.guard.condition)]
+            words += [Kind.ENTER, 0, _value(plan, step.guard.condition), shares.get(number, 0)]
         elif isinstance(step, Leave):
             begin, _ = open_steps.pop()
             words[begin + 1] = len(words) - begin
         kinds.update(words[begin_of_step : begin_of_step + 1])  # (a step may have none)
     return Words([*map(int, words), int(Kind.END)], slots, sorted(map(int, kinds)))
+
+
+ENTER_WORDS = 4  # of `Enter`: its kind, words past the guard, its condition, its share
+WHOLE_SHARE = 64  # a share is counted in so many parts
+
+
+def shares_of(steps: Sequence[Step]) -> dict[int, int]:
+    """Per guard that is in no loop and no other guard, by the number of its `Enter`: which part of all instructions is
+    in it. As long as no larger part of the lanes needs it, it is cheaper to do these again, with others that do.
+    """
+    sizes = [0, *accumulate(len(step.instructions) if isinstance(step, Chunk) else 0 for step in steps)]
+    found, open_steps = {}, []
+    for number, step in enumerate(steps):
+        if isinstance(step, (Begin, Enter)):
+            open_steps.append(number)
+        elif isinstance(step, (Again, Leave)):
+            begin = open_steps.pop()
+            if isinstance(step, Leave) and not open_steps:
+                found[begin] = WHOLE_SHARE * (sizes[number] - sizes[begin]) // max(1, sizes[-1])
+    return found
 
 
 REPEAT_BEGIN = 3  # words of `Repeat` before the table: its kind, words to the next step, the number of its function
@@ -222,8 +249,8 @@ def _flat(rows: Sequence[Sequence[int]]) -> list[int]:
 def ports_of(tape: Tape, artifact: Artifact, workspace: int, tolerance: float) -> list[int]:
     """What the drivers know of a kernel's arrays: counts, ports, where quaternions begin, and lists of outputs.
 
-    workspace  how many bytes it has. After it, in the drivers' scratch, the number of states that are not valid, and
-               where rows go that are only padding
+    workspace  how many bytes it has. After it, in the drivers' scratch, the number of states that are not valid, a word
+               for the lanes that are put off, and where rows go that are only padding
     tolerance  by how much the squares of a quaternion may not sum up to one
     """
     inputs = [0, *accumulate(port.size for port in tape.inputs)]

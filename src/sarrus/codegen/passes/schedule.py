@@ -21,7 +21,7 @@ from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 
 WINDOW = 200  # how far ahead of the oldest instruction not yet placed another may be taken
-REGISTERS = 14
+REGISTERS = 15  # that hold values; of these, one is the result of what is next
 LATENCY: dict[int, float] = {Op.ADD: 3.0, Op.SUB: 3.0, Op.DIV: 13.0, Op.SQRT: 20.0}  # cycles; 4 for all others
 CANDIDATES = 32  # of the ready ones, how many are looked at: it keeps the time linear
 # Time is counted in thirds of a cycle: two for each instruction. Costs are counted in instructions ahead of turn.
@@ -30,8 +30,8 @@ _RELOAD, _WAIT, _NEVER = 200, 3, 1 << 60
 _LATENCIES = np.array([LATENCY.get(code, 4.0) for code in Op], dtype=int)
 
 
-def schedule(tape: Tape) -> list[list[int]]:
-    """Per segment of the tape: the instructions that compute, in an order that keeps values in registers."""
+def schedule(tape: Tape, registers: int = REGISTERS) -> list[list[int]]:
+    """Per segment of the tape: the instructions that compute, in an order that keeps values in so many registers."""
     is_idle = np.isin(tape.op, list(IDLE))
     # Operands that lie in registers, each once; -1 where there is none.
     operands = np.where(ARITY[tape.op][:, None] > np.arange(3), tape.arg, -1)
@@ -44,12 +44,14 @@ def schedule(tape: Tape) -> list[list[int]]:
         picks = np.flatnonzero(tape.op[base] == Op.PICK).tolist()
         members = {i: tape.lists[tape.arg[base[i], 1]].tolist() for i in picks}
         latency = (_CYCLE * _LATENCIES[tape.op[base]]).tolist()
-        placed = _ordered(base, operands[base], members, latency)
+        placed = _ordered(base, operands[base], members, latency, registers)
         orders.append(base[placed].tolist())
     return orders
 
 
-def _ordered(base: np.ndarray, operands: np.ndarray, members: dict[int, list[int]], latency: list[int]) -> list[int]:
+def _ordered(
+    base: np.ndarray, operands: np.ndarray, members: dict[int, list[int]], latency: list[int], registers: int
+) -> list[int]:
     """Places in `base`, in the new order. `members`: what instructions need beside their operands, but not in
     registers.
     """
@@ -119,7 +121,7 @@ def _ordered(base: np.ndarray, operands: np.ndarray, members: dict[int, list[int
             missing[user] -= 1
             if not missing[user]:
                 heapq.heappush(waiting, user)
-        while len(held) > REGISTERS:
+        while len(held) >= registers:
             furthest, distance = -1, -1
             for a in held:
                 mine = users[a]

@@ -78,7 +78,7 @@ def compile(  # the name users expect; the builtin is not used here
     """
     if not isinstance(model, Model):
         raise UnsupportedError(f"compile: the first argument is a sarrus Model, got {type(model).__name__}")
-    if method is None:
+    if method is None or (isinstance(method, str) and method == "auto"):
         method, planned = planned_dynamics(model)
         options = planned | options
     if not isinstance(method, (str, Algorithm)):

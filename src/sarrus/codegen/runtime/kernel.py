@@ -144,10 +144,16 @@ class Kernel:
             result = tuple(numbers) if isinstance(result, tuple) else numbers[0]
         return result if self._result is None else self._of_one(result)
 
-    def of_valid(self, arrays: tuple[Any, ...], memory: Callable[[int], list[np.ndarray]] | None = None) -> Any:
+    def of_valid(
+        self,
+        arrays: tuple[Any, ...],
+        memory: Callable[[int], list[np.ndarray]] | None = None,
+        threads: int | None = None,
+    ) -> Any:
         """The results for a batch of valid states, in arrays just as native code wants them; None if they are not.
 
-        memory  what gives arrays for the results of so many states; default: new ones
+        memory   what gives arrays for the results of so many states; default: new ones
+        threads  how many to use; default: as many as are worth it
         """
         held: list[Any] = []
         batch = plain_batch(arrays, self._shapes, self.dtype, held)
@@ -155,7 +161,7 @@ class Kernel:
             return None
         outputs = self._outputs(None, (batch,), held) if memory is None else memory(batch)
         valid = self.native.run_checked(
-            (*arrays, *outputs), batch, self.threads_for(batch, None), may_overlap=False, validate=True
+            (*arrays, *outputs), batch, self.threads_for(batch, threads), may_overlap=False, validate=True
         )
         return self._wrapped(outputs, None) if valid else None
 

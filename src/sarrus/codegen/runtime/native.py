@@ -17,17 +17,17 @@ from sarrus.codegen.emit import host
 from sarrus.codegen.emit.artifact import Artifact, chunk_names
 from sarrus.codegen.emit.builtin import layout_is_known, make_builtin
 from sarrus.codegen.emit.image import ExecutableMemory
-from sarrus.codegen.emit.kinds import Kind
+from sarrus.codegen.emit.kinds import Kind, together_with
 from sarrus.codegen.emit.lane import Lane
 from sarrus.codegen.emit.memory import CACHE_LINE, address_of, address_of_bytes, aligned, in_place
-from sarrus.codegen.emit.words import HEADER_BYTES, MOST_DIMENSIONS, UNCHECKED, ports_of
+from sarrus.codegen.emit.words import MOST_DIMENSIONS, UNCHECKED, ports_of
 from sarrus.codegen.runtime import cache as disk
 from sarrus.codegen.runtime import cache_names
 from sarrus.codegen.runtime.call_arrays import copies_of_overwritten
 from sarrus.codegen.runtime.crew import MOST_THREADS, share
 from sarrus.codegen.runtime.module import load_module
 from sarrus.codegen.tape.tape import Tape
-from sarrus.codegen.x86.patterns import patterns
+from sarrus.codegen.x86.patterns import HEADER_BYTES, patterns
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.arguments import whole_number
 from sarrus.model.state import UNIT_TOLERANCE
@@ -228,7 +228,9 @@ def _workspace_bytes(artifact: Artifact, lane: Lane) -> int:
 
 
 def _scratch_bytes(tape: Tape, artifact: Artifact, lane: Lane) -> int:
-    """What a driver writes to: the workspace, how many states were not valid, rows that are only padding."""
+    """What a driver writes to: the workspace, how many states were not valid, lanes that are put off, rows that are
+    only padding.
+    """
     longest = max((port.size for port in tape.outputs), default=0)
     return _workspace_bytes(artifact, lane) + 2 * CACHE_LINE + longest * lane.scalar_bytes
 
@@ -250,17 +252,30 @@ class KernelData:
         for kind in set(artifact.kinds) - _OWN_CODE:
             handlers[kind] = driver_address(lane, Kind(kind).name)
         listed = driver_address(lane, "listed") if lane.count == 1 and any(artifact.listed) else 0
+        most_handlers, run_most = handlers.copy(), 0
+        if lane.count > 1 and Kind.ENTER in artifact.kinds:  # with one lane nobody waits
+            run_most = driver_address(lane, "run_most")
+            most_handlers[Kind.ENTER] = driver_address(lane, "enter_if_many")
         drivers = driver_address(lane, "run"), driver_address(lane, "check"), listed, address_of(handlers)
+        drivers = *drivers, run_most, address_of(most_handlers)
         lists = address_of(steps), address_of(addresses), address_of(ports)
         header = [*_c_functions(), *lists, *transfers, *drivers]
         values = np.concatenate([tape.constants, tape.constants[artifact.constants]]).astype(lane.dtype)
-        memory = aligned(HEADER_BYTES + len(values) * lane.bytes)
-        memory[: 8 * len(header)].view(np.uint64)[:] = header
-        before = np.frombuffer(patterns(lane.bits), np.uint8)
-        memory[HEADER_BYTES - len(before) : HEADER_BYTES] = before
-        memory[HEADER_BYTES:].view(lane.dtype)[:] = np.repeat(values, lane.count)
-        self.constants, self.ports = address_of(memory) + HEADER_BYTES, address_of(ports)
-        self._keeps = memory, steps, ports, addresses, handlers, keeps
+        memory, begin = constants_in_memory(values, lane.bits, lane.count)
+        memory[begin - HEADER_BYTES :][: 8 * len(header)].view(np.uint64)[:] = header
+        self.constants, self.ports = address_of(memory) + begin, address_of(ports)
+        self._keeps = memory, steps, ports, addresses, handlers, most_handlers, keeps
+
+
+def constants_in_memory(values: np.ndarray, bits: int, count: int) -> tuple[np.ndarray, int]:
+    """Constants for so many lanes with all that lies before them (`x86/patterns.py`), and where they begin."""
+    begin = -(-values.nbytes // CACHE_LINE) * CACHE_LINE + HEADER_BYTES
+    memory = aligned(begin + values.nbytes * count)
+    memory[begin - HEADER_BYTES - values.nbytes : begin - HEADER_BYTES].view(values.dtype)[:] = values[::-1]
+    before = np.frombuffer(patterns(bits), np.uint8)
+    memory[begin - len(before) : begin] = before
+    memory[begin:].view(values.dtype)[:] = np.repeat(values, count)
+    return memory, begin
 
 
 def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
@@ -277,17 +292,20 @@ def _load(artifact: Artifact, lane: Lane) -> tuple[Any, list[int], list[int]]:
     return memory, single, lanes
 
 
-@functools.cache
 def driver_address(lane: Lane, name: str) -> int:
     """The address of a driver (`emit/drivers.py`) for this kind of lane: compiled once per machine."""
+    return _drivers(lane, together_with(name))[name]
 
+
+@functools.cache
+def _drivers(lane: Lane, names: tuple[str, ...]) -> dict[str, int]:
     def text() -> str:
-        from sarrus.codegen.emit.drivers import driver  # not needed where it is on disk
+        from sarrus.codegen.emit.drivers import module_text  # not needed where it is on disk
 
-        return driver(lane, name)
+        return module_text(lane, names)
 
-    variant = name if name == "run" else f"{lane.bits} {lane.count} {lane.fma} {name}"  # (that is the same for all)
-    return load_module("driver", variant, text, [name], is_hot=name != "single")[name]
+    variant = f"{lane.bits} {lane.count} {lane.fma} {names}"
+    return load_module("drivers", variant, text, list(names), is_hot="single" not in names)
 
 
 @functools.cache

@@ -171,11 +171,16 @@ class Graph:
         if found is not None:
             return found
         segment = self._outside if op > _INPUT else 0
-        if self._inside >= 0 and op > _INPUT:
-            of, inside = self.segment, self._inside
-            if of[a] == inside or (b >= 0 and of[b] == inside) or (c >= 0 and of[c] == inside):
+        inside = self._inside
+        if inside >= 0:
+            of = self.segment
+            if op > _INPUT and (of[a] == inside or (b >= 0 and of[b] == inside) or (c >= 0 and of[c] == inside)):
                 segment = inside
-        return self._remember(key, segment)
+            return self._remember(key, segment)
+        if self._guard is not None:
+            return self._remember(key, segment)
+        self._known[key] = symbol = self._record(key, segment)
+        return symbol
 
     def _remember(self, key: Node, segment: int) -> Symbol:
         """Record an operation that is found from now on, as long as its loop or guard is open."""
@@ -188,18 +193,20 @@ class Graph:
 
     def _record(self, node: Node, segment: int) -> Symbol:
         op, a, b, _ = node
-        symbol = Symbol(self, len(self.nodes))
+        index = len(self.nodes)
+        symbol = Symbol(self, index)
         self.nodes.append(node)
         self.op.append(op)
         self.stage.append(current_stage())
         self.segment.append(segment)
         self._symbols.append(symbol)
-        if op == _DIV:
-            if self.op[a] == _CONST and self.value(a) == 1.0:
-                self.reciprocals[symbol.index] = b
-        elif op == _MUL and (a in self.reciprocals or b in self.reciprocals):
-            ways = (a, b), (b, a)
-            self.fractions[symbol.index] = [(x, inverse) for x, inverse in ways if inverse in self.reciprocals]
+        if op == _MUL:
+            reciprocals = self.reciprocals
+            if a in reciprocals or b in reciprocals:
+                ways = (a, b), (b, a)
+                self.fractions[index] = [(x, inverse) for x, inverse in ways if inverse in reciprocals]
+        elif op == _DIV and self.op[a] == _CONST and self.value(a) == 1.0:
+            self.reciprocals[index] = b
         return symbol
 
     def symbol(self, index: int) -> Symbol:

@@ -356,25 +356,39 @@ def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) ->
         behind |= {k: (updated, *decides) for k, updated in zip(loop.carried, loop.updated, strict=True)}
         behind |= dict.fromkeys(loop.collected, decides)
     guard_of = {x: guard.condition for guard in graph.guards for x in range(guard.first, guard.last + 1)}
-    segment = graph.segment
-    args = [row[:count] for row, count in zip(arg.tolist(), ARITY[op].tolist(), strict=True)]
-    for k in np.flatnonzero(np.isin(op, LISTED)).tolist():
-        args[k] = [*args[k], *graph.lists[graph.nodes[k][2]]]
-    is_of_loop = np.isin(op, (Op.CARRIED, Op.COLLECTED)).tolist()
-    flags = [False] * len(op)
-    waiting = roots.tolist()
-    while waiting:
-        k = waiting.pop()
-        if not flags[k]:
-            flags[k] = True
-            waiting += args[k]
-            if segment[k] in guard_of:
-                waiting.append(guard_of[segment[k]])
-            if is_of_loop[k]:
-                if k not in behind:  # of an attempt that was given up
-                    raise UnsupportedError(_LEAK)
-                waiting += behind[k]
-    return np.array(flags, dtype=bool)
+    listed = {k: graph.lists[graph.nodes[k][2]] for k in np.flatnonzero(np.isin(op, LISTED)).tolist()}
+    guarded = np.isin(graph.segment, list(guard_of)) if guard_of else np.zeros(len(op), bool)
+    is_special = (np.isin(op, (Op.CARRIED, Op.COLLECTED, *LISTED)) | guarded).tolist()
+    counts = ARITY[op][:, None]
+    first, second, third = np.where(counts > np.arange(3), arg, -1).T.tolist()
+    flags = [False] * (len(op) + 1)  # the last one is of operands that there are not (-1)
+    for k in roots.tolist():
+        flags[k] = True
+    start = int(roots.max(initial=-1))
+    while start >= 0:
+        # Operands come before what uses them, so that one way down marks all; where a loop leads back, from there.
+        for k in range(start, -1, -1):
+            if not flags[k]:
+                continue
+            if is_special[k]:
+                is_special[k] = False  # it is followed once
+                more = [first[k], *listed.get(k, ())]
+                if guarded[k]:
+                    more.append(guard_of[graph.segment[k]])
+                if op[k] in (Op.CARRIED, Op.COLLECTED):
+                    if k not in behind:  # of an attempt that was given up
+                        raise UnsupportedError(_LEAK)
+                    more += behind[k]
+                later = [a for a in more if a > k and not flags[a]]
+                for a in more:
+                    flags[a] = True
+                if later:
+                    start = max(later)
+                    break
+            flags[first[k]] = flags[second[k]] = flags[third[k]] = True
+        else:
+            break
+    return np.array(flags[:-1], dtype=bool)
 
 
 def _loops(graph: Graph, op: np.ndarray, segment: np.ndarray, number: np.ndarray) -> tuple[Loop, ...]:

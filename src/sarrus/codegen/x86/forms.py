@@ -42,8 +42,10 @@ class Form(IntEnum):
     FNMADD213 = 22
     FNMADD231 = 23
     KEEP = 24  # m where the last COMPARE, in v, was true, else 0
+    SPREAD = 25  # all lanes of r = one number in memory (AVX-512)
 
 
+LOGIC = (Form.AND, Form.OR, Form.XOR, Form.KEEP)  # of registers, also where these hold one number
 LESS_THAN, NOT_EQUAL = 1, 4  # immediates of COMPARE: false for what is not a number; true for it
 
 # What one instruction computes. The others need several (`registers.py`).
@@ -81,13 +83,14 @@ def encodings(bits: int, is_scalar: bool) -> np.ndarray:
     return words
 
 
-def wide_encodings(bits: int) -> np.ndarray:
-    """`encodings` of AVX-512, for registers of 512 bits: W says which type, and masks have registers of their own.
+def wide_encodings(bits: int, is_scalar: bool) -> np.ndarray:
+    """`encodings` of AVX-512: W says which type, and masks have registers of their own.
 
     MASKS is set where an instruction obeys one: BLEND, and KEEP, which is a load then.
     """
-    words = encodings(bits, is_scalar=False) & ~(1 << WIDE) | (bits == 64) << WIDE
-    blend = 0x65 << OPCODE | 2 << MAP | 1 << PREFIX | 1 << SOURCE
-    words[Form.BLEND] = blend | (bits == 64) << WIDE | 1 << MASKS
-    words[Form.KEEP] = words[Form.LOAD] | 1 << MASKS
-    return words
+    packed = encodings(bits, is_scalar=False)
+    words = encodings(bits, is_scalar)
+    words[Form.KEEP] = packed[Form.LOAD] | 1 << MASKS
+    words[Form.BLEND] = 0x65 << OPCODE | 2 << MAP | 1 << PREFIX | 1 << SOURCE | 1 << MASKS
+    words[Form.SPREAD] = (0x19 if bits == 64 else 0x18) << OPCODE | 2 << MAP | 1 << PREFIX
+    return words & ~(1 << WIDE) | (bits == 64) << WIDE

@@ -1,10 +1,14 @@
-"""Patterns of bits that code needs beside a kernel's constants. They lie before these, each as wide as a register."""
+"""What lies before a kernel's constants, of which each fills a register: from there back, patterns of bits that code
+needs beside them, the addresses that drivers read (`emit/words.py`), and all constants once more, the first one last,
+each as one number. AVX-512 reads a number into all lanes as quickly as a register, and from fewer cache lines.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 PATTERN_BYTES = 64
+HEADER_BYTES = 320  # patterns and addresses
 
 
 def patterns(bits: int) -> bytes:

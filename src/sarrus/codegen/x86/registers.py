@@ -17,8 +17,8 @@ from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, COMMUTES, Tape
 from sarrus.codegen.x86.forms import FUSED, LESS_THAN, NOT_EQUAL, PLAIN, Form
 
-VALUES = 15  # registers that hold values; the sixteenth is for what one operation needs in between
-_SPARE = VALUES
+# Registers that hold values, of sixteen, or of the 32 that AVX-512 has; one is for what an operation needs in between.
+VALUES, WIDE_VALUES = 15, 31
 # Slots that are none: the operand is a register, or a pattern of bits that every kernel has before its constants.
 REGISTER = 1 << 29
 SIGN, MAGNITUDE, ONE = REGISTER + 1, REGISTER + 2, REGISTER + 3
@@ -31,11 +31,12 @@ _CONST, _LOAD, _STORE, _MOVE = int(Op.CONST), int(Form.LOAD), int(Form.STORE), i
 class Assignment:
     """Instructions of chunks of one tape, one after the other, chunk i from `ends[i]` to `ends[i + 1]`.
 
-    `words` are form, r, v, m and immediate (8, 4, 4, 4, 8 bits from the lowest); `slots` say where m is if it is in
+    `words` are form, r, v, m and immediate (8, 5, 5, 5, 8 bits from the lowest); `slots` say where m is if it is in
     memory: a slot of the workspace, -1 - c for constant c, or one of the names above.
     """
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Tape, values: int = VALUES) -> None:
+        self.values = self._spare = values
         self.words: list[int] = []
         self.slots: list[int] = []
         self.ends = [0]
@@ -49,7 +50,7 @@ class Assignment:
         """One more chunk, perhaps with a loop around it."""
         if repeat is not None:
             self.repeats[len(self.ends) - 1] = repeat
-        self._free = list(range(VALUES))[::-1]
+        self._free = list(range(self.values))[::-1]
         self._register: dict[int, int] = {}  # of each value that is held
         self._memory: dict[int, int] = {}  # where the next operation finds values that are not: their slots
         endings = _endings(actions, self._op, self._operands)
@@ -75,7 +76,7 @@ class Assignment:
         self.ends.append(len(self.words))
 
     def _write(self, form: int, r: int, v: int = 0, m: int = 0, slot: int = REGISTER, immediate: int = 0) -> None:
-        self.words.append(form | r << 8 | v << 12 | m << 16 | immediate << 20)
+        self.words.append(form | r << 8 | v << 13 | m << 18 | immediate << 23)
         self.slots.append(slot)
 
     def _load(self, k: int) -> int:
@@ -88,8 +89,8 @@ class Assignment:
         for waiting in [x for x, place in self._memory.items() if place == slot]:
             self._load(waiting)  # before it is overwritten
         if self._op[k] == _CONST:  # it is only copied
-            self._write(_LOAD, _SPARE, slot=-1 - self._constant[k])
-            self._write(_STORE, _SPARE, slot=slot)
+            self._write(_LOAD, self._spare, slot=-1 - self._constant[k])
+            self._write(_STORE, self._spare, slot=slot)
             return
         self._write(_STORE, self._register[k], slot=slot)
         if is_last:
@@ -174,7 +175,7 @@ class Assignment:
         a, b, c = ([self._register[x] for x in operands] + [0, 0])[:3]
         for x in dying:
             self._free.append(self._register.pop(x))
-        r, t = self._free.pop(), _SPARE
+        r, t = self._free.pop(), self._spare
         _SEQUENCES[code](self._write, r, t, a, b, c)
         return r
 
@@ -240,7 +241,7 @@ def _less(write: Any, r: int, t: int, a: int, b: int, _: int) -> None:
 def _select(write: Any, r: int, t: int, a: int, b: int, c: int) -> None:
     write(Form.XOR, t, t, t)
     write(Form.COMPARE, t, a, t, immediate=NOT_EQUAL)
-    write(Form.BLEND, r, c, b, immediate=t << 4)
+    write(Form.BLEND, r, c, b, immediate=(t & 15) << 4)  # (AVX-512 has masks elsewhere)
 
 
 # What each operation writes: the result in r, through t, which no value is in.

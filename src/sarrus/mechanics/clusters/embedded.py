@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies import joint_kinematics, outward_motion, spatial_velocities
+from sarrus.mechanics.constraints.loop_rows import point_seen_from_b
 from sarrus.mechanics.constraints.rows import AT_REST, Block, KinematicState, Rows, merged, rows_at
 from sarrus.model.bodies import WORLD
 from sarrus.model.cluster_tree import ClusterTree, cluster_tree_of, spinning_tree_of
+from sarrus.model.constraints import LoopClosure
 from sarrus.model.embedding import Cluster
 from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
@@ -182,12 +184,16 @@ def _motion(model: Model, cluster: Cluster, K: Array, k: Array) -> ClusterMotion
     return ClusterMotion(velocities, motion[:, :ny], motion[:, ny], regularity)
 
 
-def rows_of_cluster(model: Model, cluster: Cluster, q: Array) -> Array:
-    """K of a cluster at rest, before its coordinates are chosen."""
+def at_rest(model: Model, q: Array) -> KinematicState:
+    """The bodies at a configuration; nothing moves."""
     rest = np.zeros(model.nv)
     joints = joint_kinematics(tree_of(model), q, rest)
-    still = KinematicState(model, joints, [AT_REST] * model.nb, [np.zeros(6)] * model.nb, AT_REST, q, rest)
-    return cluster_rows(cluster, still)[0]
+    return KinematicState(model, joints, [AT_REST] * model.nb, [np.zeros(6)] * model.nb, AT_REST, q, rest)
+
+
+def rows_of_cluster(model: Model, cluster: Cluster, q: Array) -> Array:
+    """K of a cluster at rest, before its coordinates are chosen."""
+    return cluster_rows(cluster, at_rest(model, q))[0]
 
 
 def velocities_of(model: Model, cluster: Cluster) -> tuple[int, ...]:
@@ -208,7 +214,13 @@ def rows_inside(cluster: Cluster, at: KinematicState) -> list[Rows]:
     velocities = [x if moves else np.zeros(6) for x, moves in zip(at.velocities, mine, strict=True)]
     declared = {constraint.name: constraint for constraint in at.model.constraints}
     alone = replace(at, motions=motions, velocities=velocities)
-    return rows_at(alone, [declared[name] for name in cluster.constraints])
+    found = []
+    for constraint in (declared[name] for name in cluster.constraints):
+        if isinstance(constraint, LoopClosure) and constraint.name in cluster.seen_from_b:
+            found.append(point_seen_from_b(constraint, alone))
+        else:
+            found += rows_at(alone, [constraint])
+    return found
 
 
 def rows_on_velocities(model: Model, cluster: Cluster, joints: list[Kinematics], rows: Rows) -> Array:

@@ -7,6 +7,7 @@ accelerations in excess of the bias motion; the rows' force acts on b, and its o
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from sarrus.mechanics.constraints.rows import (
     turned,
 )
 from sarrus.model.bodies import WORLD
-from sarrus.model.constraints import Distance, LoopClosure
+from sarrus.model.constraints import Constraint, Distance, LoopClosure
 from sarrus.model.constraints.loops import Held, LoopConstraint
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -160,6 +161,21 @@ def loop_rows(constraint: LoopConstraint, at: KinematicState, desired: Array) ->
     k = desired - c.bias - feedback(constraint, c.rate, c.error)
     coincident = constraint.holds[0] is Held.POINT
     return Rows(blocks, k, axes=x.a.axes, vectors=_vectors(constraint), coincident=coincident)
+
+
+def point_seen_from_b(constraint: LoopClosure, at: KinematicState) -> Rows:
+    """The rows of two points that are one in the axes of node b, and with the opposite sign: a is seen from b."""
+    x = at.between(replace(constraint, frame_a=constraint.frame_b, frame_b=constraint.frame_a))
+    c = coincide(x)
+    blocks = merged([Block(side.node, K) for side, K in ((x.a, c.K_a), (x.b, c.K_b)) if side.node != WORLD])
+    k = -c.bias - feedback(constraint, c.rate, c.error)
+    return Rows(blocks, k, axes=-(x.R @ x.b.axes), vectors=(0,), coincident=True)
+
+
+def is_point(constraint: Constraint) -> bool:
+    """Whether it makes two points one that stay together, and no more."""
+    still = constraint.desired is None and not constraint.takes_input
+    return isinstance(constraint, LoopClosure) and constraint.holds == (Held.POINT,) and still
 
 
 def loop_error(constraint: LoopConstraint, at: KinematicState, of_dynamics: bool) -> tuple[Array, Array]:

@@ -43,8 +43,8 @@ from sarrus.status import Status
 
 # mu times a row's diagonal element of the Delassus matrix. Large is quick; what bounds it is rounding. Methods that add
 # mu K^T K to inertias lose that much of them; methods that add 1 / mu to the Delassus matrix only where rows are nearly
-# dependent or in conflict.
-_STIFFNESS = 1e6
+# dependent or in conflict, or where a limb cannot move them.
+_STIFFNESS, _DUAL_STIFFNESS = 1e6, 3e6
 _LOSS = 1e-4  # in single precision, what rounding may take
 MAX_ITERATIONS = 25  # by default
 RANK_TOLERANCE = 1e-7  # by default
@@ -73,7 +73,7 @@ def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
 
     dual: whether the method adds 1 / mu to the Delassus matrix; else it adds mu K^T K to inertias
     """
-    usual = min(_STIFFNESS, _LOSS / epsilon())
+    usual = min(_DUAL_STIFFNESS if dual else _STIFFNESS, _LOSS / epsilon())
     if mu is None:
         return Penalty([usual / w for w in mobilities(model)], usual, dual)
     if isinstance(mu, bool) or not isinstance(mu, (int, float, np.number)) or not 0.0 < mu < float("inf"):
