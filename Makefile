@@ -46,7 +46,7 @@ TORCH ?= torch==2.13.0
 $(HOOKS)/.ready: pyproject.toml
 	test -x $(HOOKS)/bin/python || $(PYTHON) -m venv $(HOOKS)
 	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[hooks]" pytest pytest-xdist hypothesis
+	$(HOOKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[hooks,plots]" "ray[rllib]" tensordict pytest pytest-xdist hypothesis
 	touch $@
 
 test-hooks: $(HOOKS)/.ready

@@ -40,5 +40,5 @@ def test_an_example_says_what_one_learns_on_one_page(path: Path) -> None:
 
 
 def test_the_readme_says_how_many_there_are() -> None:
-    assert len(EXAMPLES) == 21
-    assert "**Twenty-one [examples]" in (Path(__file__).parents[1] / "README.md").read_text()
+    assert len(EXAMPLES) == 22
+    assert "**Twenty-two [examples]" in (Path(__file__).parents[1] / "README.md").read_text()

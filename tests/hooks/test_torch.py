@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -86,14 +88,18 @@ def test_gradients_of_many_states_by_vmap(model, states):
             assert torch.allclose(a[k], b, rtol=1e-12)
 
 
-def test_compiled(model, states):
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of inductor about PyTorch
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compiled(model, states, backend):
     """By `torch.compile` without breaks in the graph, backward included."""
+    if backend == "inductor" and shutil.which("g++") is None:
+        pytest.skip("inductor needs a C++ compiler")
     f = sarrus.torch.function(model, "aba")
 
     def loss(q, v, tau):
         return (f(q, v, torch.tanh(tau)) ** 2).sum()
 
-    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(loss, fullgraph=True, backend=backend)
     expected, found = ([x.clone().requires_grad_() for x in states] for _ in range(2))
     loss(*expected).backward()
     compiled(*found).backward()

@@ -15,7 +15,8 @@ import numpy as np
 
 from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
-from sarrus.errors import StateError, UnsupportedError, optional_package
+from sarrus.errors import UnsupportedError, optional_package
+from sarrus.hooks.arguments import checked, in_order
 from sarrus.hooks.jacobian import Jacobian
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm
@@ -67,11 +68,7 @@ class Function:
     def __call__(self, *tensors: Any, **named: Any) -> Any:
         """What the algorithm gives for tensors in the order of the kernel's inputs, or by name."""
         kernel = self.kernel
-        given = dict(zip(kernel.input_names, tensors, strict=False)) | named
-        if len(tensors) + len(named) != len(kernel.input_names) or set(given) != set(kernel.input_names):
-            names = ", ".join(kernel.input_names)
-            raise StateError(f"{kernel.method} takes {names}, each once; got {len(tensors)} tensors and {list(named)}")
-        ready = checked(kernel, [given[name] for name in kernel.input_names])
+        ready = tensors_of(kernel, in_order(kernel, tensors, named, "tensors"))
         results = self._call(ready)
         whole = self._algorithm.whole_numbers
         pairs = zip(kernel.output_names, results, strict=True)
@@ -185,21 +182,16 @@ def _pulled_back(kernel: Kernel, jacobian: Jacobian | None, tensors: Any, gradie
     return out
 
 
-def checked(kernel: Kernel, tensors: list[Any]) -> list[Any]:
-    """Tensors of the kernel's type, with the same leading dimensions; else errors in words."""
-    kind, ready = getattr(torch, kernel.dtype.name), []
-    for port, given in zip(kernel.tape.inputs, tensors, strict=True):
-        x = given if isinstance(given, torch.Tensor) else torch.as_tensor(given, dtype=kind)
-        said = f"{kernel.method}: {port.name} is {x.dtype} of shape {tuple(x.shape)} on {x.device}; expected {kind}"
-        if x.ndim < len(port.shape) or tuple(x.shape[x.ndim - len(port.shape) :]) != port.shape:
-            raise StateError(f"{said} of shape {port.shape}, or with more dimensions before")
-        if x.dtype != kind or x.device.type != "cpu":
-            raise StateError(f"{said} on the CPU: convert it, or ask for a function of another dtype")
-        ready.append(x)
-    leading = [x.shape[: x.ndim - len(p.shape)] for x, p in zip(ready, kernel.tape.inputs, strict=True)]
-    try:
-        common = torch.broadcast_shapes(*leading)
-    except RuntimeError:
-        names = ", ".join(f"{p.name} {tuple(s)}" for p, s in zip(kernel.tape.inputs, leading, strict=True))
-        raise StateError(f"{kernel.method}: leading dimensions that do not go together: {names}") from None
-    return [x.expand(*common, *p.shape) for x, p in zip(ready, kernel.tape.inputs, strict=True)]
+def tensors_of(kernel: Kernel, given: list[Any]) -> list[Any]:
+    """Tensors of the kernel's type, on the CPU, with the same leading dimensions; else errors in words."""
+    kind = getattr(torch, kernel.dtype.name)
+
+    def convert(x: Any) -> Any:
+        return x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=kind)
+
+    def fault(x: Any) -> str:
+        if x.dtype == kind and x.device.type == "cpu":
+            return ""
+        return f" on the CPU, and it is on {x.device}: convert it, or ask for a function of another dtype"
+
+    return checked(kernel, given, kind, convert, fault, lambda x, shape: x.expand(shape))

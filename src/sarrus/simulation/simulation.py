@@ -445,8 +445,12 @@ class Simulation:
 
     @cached_property
     def _kernels(self) -> dict[tuple[tuple[str, ...], tuple[AbstractController, ...]], StepKernels]:
-        """Compiled steps, by what they take beside the state and by the controllers that are compiled in."""
-        return {}
+        """Compiled steps, by what they take beside the state and by the controllers that are compiled in.
+
+        They live as long as the model: a simulation that differs in its targets only, one of a planner, has them.
+        """
+        known = self.stepped_model.remembered.setdefault(StepKernels, {})
+        return known.setdefault((repr(self._step_settings), self._project_every, self.dt, self.dtype), {})
 
     @cached_property
     def _step_calls(self) -> dict[tuple[bool, ...], StepCall]:

@@ -70,10 +70,11 @@ def test_the_same_newton_step(seed, convex):
     x = rng.normal(size=len(problem.g)) * rng.choice([0.1, 1.0])
     c = full.G @ x + full.g
     r = 0.5
-    F = natural_map(full, x, c, r)
+    center = x + 0.1 * rng.normal(size=len(x))
     for eps in (1e-2, 1e-4, 1e-8):
-        k = 1.0 - r * eps
-        parts = pieces(full, x, c, r, k)
+        k, pull = 1.0 - r * eps, eps * (x - center)
+        F = natural_map(full, x, c, r, pull)
+        parts = pieces(full, x, c, r, k, pull)
         d = full.G.newton_direction(parts, r, k, F)
         ours = through.G.newton_direction(parts, r, k, F)
         np.testing.assert_allclose(ours, d, atol=1e-11 / eps * np.abs(d).max())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sarrus.simulation.contact.slots import nearest
+from sarrus.mechanics.contact.contact_set import Candidate
+from sarrus.simulation.contact.slots import by_importance, nearest
 
 
 def chosen(gaps, reach, slots):
@@ -38,3 +39,23 @@ def test_random_ones(seed):
     nearest_ones = sorted(within, key=lambda k: gaps[k])[:8]
     # The bisection ends at a thousandth of the range: what is nearer than that by chance may change places.
     assert max(gaps[got], default=0.0) <= max(gaps[nearest_ones], default=0.0) + 1e-3
+
+
+def test_what_no_other_point_of_its_body_can_replace_comes_first():
+    """A foot comes down fast with nine points in a row; a ball of another body rests, and is not nearer than any."""
+    up = np.array([0.0, 0.0, 1.0])
+    foot = [Candidate(k, 1, -1, np.array([0.01 * k, 0.0, 0.0]), up, -1e-3, 1.0) for k in range(9)]
+    ball = Candidate(9, 2, -1, np.array([1.0, 0.0, 0.0]), up, 0.0, 1.0)
+    ahead = [-2e-3 + 1e-7 * (k - 4) ** 2 for k in range(9)] + [-1e-5]
+    compete = by_importance([*foot, ball], ahead, 8e-3, 4)
+    assert 9 not in chosen(ahead, 8e-3, 4)[0]
+    got, left_out = chosen(compete, 8e-3, 4)
+    assert {0, 8, 9} <= set(got)  # the ends of the row, and the ball
+    assert left_out == 6
+    assert by_importance([ball], [0.5], 8e-3, 4) == [0.5]
+
+
+def test_what_is_out_of_reach_is_not_brought_nearer():
+    up = np.array([0.0, 0.0, 1.0])
+    found = [Candidate(k, k, -1, np.zeros(3), up, 0.1, 1.0) for k in range(6)]
+    assert by_importance(found, [0.1] * 6, 8e-3, 4) == [0.1] * 6

@@ -31,11 +31,7 @@ def emit_batch(lane: Lane, name: str) -> str:
     lanes = lane.count
     w = Writer(f"void @{name}(ptr %inputs, ptr %outputs, i64 %first, i64 %count, ptr %w, ptr %k)")
     ports, run, check = (in_header(w, x) for x in (Header.PORTS, Header.RUN, Header.CHECK))
-    n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
-    invalid = w.offset("%w", workspace)
-    padding = w.offset(invalid, CACHE_LINE)
-    inputs = w.offset(ports, 8 * PORTS_BEGIN)
-    outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
+    n_inputs, inputs, n_outputs, outputs, invalid, padding = _ports(w, ports)
     end = w.value("add i64 %first, %count")
     checks = w.value(f"icmp sge i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0")
     blocks = w.value(f"udiv i64 {w.value(f'add i64 %count, {lanes - 1}')}, {lanes}")
@@ -142,10 +138,7 @@ def _emit_again(lane: Lane, name: str) -> str:
     """`name(inputs, outputs, workspace, constants, states, count)`: one block, of the states in a list."""
     w = Writer(f"internal void @{name}(ptr %inputs, ptr %outputs, ptr %w, ptr %k, ptr %states, i64 %count)")
     ports, run = (in_header(w, x) for x in (Header.PORTS, Header.RUN))
-    n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
-    padding = w.offset(w.offset("%w", workspace), CACHE_LINE)
-    inputs = w.offset(ports, 8 * PORTS_BEGIN)
-    outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
+    n_inputs, inputs, n_outputs, outputs, _, padding = _ports(w, ports)
 
     def rows(base: str, size: str, instead: str | None) -> list[str]:
         stride = w.value(f"mul i64 {size}, {lane.scalar_bytes}")
@@ -170,6 +163,17 @@ def _scatter(w: Writer, lane: Lane, rows: list[str], ports: str, outputs: str, i
         scatter_listed(w, lane, rows, "%w", words, size)
     with w.when(w.value(f"xor i1 {is_listed}, true")):
         move_rows(w, lane, rows, slots, size, to_rows=True)
+
+
+def _ports(w: Writer, ports: str) -> tuple[str, ...]:
+    """How many inputs there are and where their words begin, the same of outputs, the count of states that are not
+    valid, and where rows go that are only padding.
+    """
+    n_inputs, n_outputs, workspace = (w.value(f"load i64, ptr {w.offset(ports, 8 * n)}, align 8") for n in range(3))
+    inputs = w.offset(ports, 8 * PORTS_BEGIN)
+    outputs = w.offset(inputs, w.value(f"mul i64 {n_inputs}, {8 * PORT_WORDS}"))
+    invalid = w.offset("%w", workspace)
+    return n_inputs, inputs, n_outputs, outputs, invalid, w.offset(invalid, CACHE_LINE)
 
 
 def _port(w: Writer, lane: Lane, table: str, arrays: str, i: str) -> tuple[str, str, str]:

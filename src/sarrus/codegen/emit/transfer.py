@@ -19,16 +19,13 @@ def rows_of_block(
 ) -> list[str]:
     """The address of each lane's row; lanes beyond the end get the last row, or `padding`."""
     last = w.value(f"sub i64 {end}, 1")
-    addresses = []
-    for number in range(lane.count):
+
+    def state_of(number: int) -> tuple[str, str]:
         index = w.value(f"add i64 {state}, {number}")
         inside = w.value(f"icmp ult i64 {index}, {end}")
-        index = w.value(f"select i1 {inside}, i64 {index}, i64 {last}")
-        address = w.offset(base, w.value(f"mul i64 {index}, {stride}"))
-        if padding is not None:
-            address = w.value(f"select i1 {inside}, ptr {address}, ptr {padding}")
-        addresses.append(address)
-    return addresses
+        return inside, w.value(f"select i1 {inside}, i64 {index}, i64 {last}")
+
+    return _rows(w, lane, base, stride, padding, state_of)
 
 
 def rows_of_list(
@@ -36,15 +33,24 @@ def rows_of_list(
 ) -> list[str]:
     """The address of each lane's row, the first `count` in a list of states; other lanes get the last, or `padding`."""
     last = w.value(f"sub i64 {count}, 1")
+
+    def state_of(number: int) -> tuple[str, str]:
+        inside = w.value(f"icmp ult i64 {number}, {count}")
+        place = w.value(f"mul i64 {w.value(f'select i1 {inside}, i64 {number}, i64 {last}')}, 8")
+        return inside, w.value(f"load i64, ptr {w.offset(states, place)}, align 8")
+
+    return _rows(w, lane, base, stride, padding, state_of)
+
+
+def _rows(
+    w: Writer, lane: Lane, base: str, stride: str, padding: str | None, state_of: Callable[[int], tuple[str, str]]
+) -> list[str]:
+    """state_of: whether a lane has a state of its own, and the state whose row it reads"""
     addresses = []
     for number in range(lane.count):
-        inside = w.value(f"icmp ult i64 {number}, {count}")
-        place = w.value(f"select i1 {inside}, i64 {number}, i64 {last}")
-        index = w.value(f"load i64, ptr {w.offset(states, w.value(f'mul i64 {place}, 8'))}, align 8")
-        address = w.offset(base, w.value(f"mul i64 {index}, {stride}"))
-        if padding is not None:
-            address = w.value(f"select i1 {inside}, ptr {address}, ptr {padding}")
-        addresses.append(address)
+        inside, state = state_of(number)
+        address = w.offset(base, w.value(f"mul i64 {state}, {stride}"))
+        addresses.append(address if padding is None else w.value(f"select i1 {inside}, ptr {address}, ptr {padding}"))
     return addresses
 
 

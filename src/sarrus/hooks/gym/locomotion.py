@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import StateError, UnsupportedError
+from sarrus.hooks.gym.starts import standing
 from sarrus.hooks.gym.task import Situation, Task, Traced
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
 from sarrus.model.bodies import WORLD
+from sarrus.model.geometries import Plane
 from sarrus.model.model import Model
-from sarrus.model.state import home_or_neutral
 from sarrus.model.tree import frames_of, tree_of
 from sarrus.spatial.arrays import Array, Scalar, each, vector
 from sarrus.spatial.choice import choose
@@ -33,7 +34,7 @@ class _Locomotion:
     def observation(self, model: Model, s: Situation) -> Array:
         home = self.home[self.at_q]
         joints, rates = s.q[self.at_q] - home, 0.1 * s.v[self.at_v]
-        seen = [up(s.q), heading(s.q), s.q[2:3], s.v[:3], 0.25 * s.v[3:6], joints, rates, s.action]
+        seen = [up(s.q), heading(s.q), vector(height(model, s.q)), s.v[:3], 0.25 * s.v[3:6], joints, rates, s.action]
         if self.frequency:
             phase = vector(self._phase(s))
             seen += [each(np.sin, phase), each(np.cos, phase)]
@@ -46,14 +47,16 @@ class _Locomotion:
         if self.gait:
             good = good + self._stepping(model, s)
         shaking = 0.5 * s.v[2] ** 2 + 0.05 * (s.v[3] ** 2 + s.v[4] ** 2)
-        tilt, sunk, wrong = 1.0 - up(s.q)[2], s.q[2] - self.home[2], heading(s.q)[0]
-        effort, jerk = 2e-4 * _square(s.tau[self.at_v]), 0.01 * _square(s.action - s.previous_action)
+        tilt, wrong = 1.0 - up(s.q)[2], heading(s.q)[0]
+        sunk = height(model, s.q) - height(model, self.home)
+        weight = -float(model.gravity[2]) * float(model.mass) * height(model, self.home)  # as a torque
+        effort, jerk = 0.3 * _square(s.tau[self.at_v] * (1.0 / weight)), 0.01 * _square(s.action - s.previous_action)
         pose = 0.05 * _square(s.q[self.at_q] - self.home[self.at_q])
         return good - shaking - 2.0 * tilt - 10.0 * sunk**2 - 0.5 * wrong**2 - effort - jerk - pose
 
     def _stepping(self, model: Model, s: Situation) -> Scalar:
         """How well feet are lifted in turn and put down again: 1 where their heights are those of the gait."""
-        now, home = foot_heights(model, s.q, self.gait), foot_heights(model, self.home, self.gait)
+        now, home = heights(model, s.q, self.gait), heights(model, self.home, self.gait)
         off: Scalar = 0.0
         for height, rest, at in zip(now, home, self.gait.values(), strict=True):
             swing = each(np.sin, vector(self._phase(s) - 2.0 * np.pi * at))[0]
@@ -64,7 +67,8 @@ class _Locomotion:
         return 2.0 * np.pi * self.frequency * s.time.item()
 
     def fallen(self, model: Model, s: Situation) -> Scalar:
-        return choose(s.q[2], 0.6 * self.home[2], 1.0, choose(up(s.q)[2], 0.5, 1.0, 0.0))
+        low = 0.6 * height(model, self.home)
+        return choose(height(model, s.q), low, 1.0, choose(up(s.q)[2], 0.5, 1.0, 0.0))
 
 
 def _near_zero(x: Scalar, width: float) -> Scalar:
@@ -88,11 +92,22 @@ def heading(q: Array) -> Array:
     return vector(2.0 * (x * y + w * z))
 
 
-def foot_heights(model: Model, q: Array, feet: Any) -> list[Scalar]:
+def height(model: Model, q: Array) -> Scalar:
+    """Of the base above the ground."""
+    return heights(model, q, (model.bodies[0].name,))[0] - ground_level(model)
+
+
+def ground_level(model: Model) -> float:
+    """Where the floor is: the highest plane of the world."""
+    planes = [x.placement.p[2] for x in model.geometries if x.body == WORLD and isinstance(x.shape, Plane)]
+    return max(planes, default=0.0)
+
+
+def heights(model: Model, q: Array, frames: Any) -> list[Scalar]:
     """Of frames, by name, in the world."""
     tree, placed = tree_of(model), frames_of(model)
     poses = world_poses(tree, joint_kinematics(tree, q))
-    return [poses[placed[foot].node][1][2] + poses[placed[foot].node][0][2] @ placed[foot].X.p for foot in feet]
+    return [poses[placed[name].node][1][2] + poses[placed[name].node][0][2] @ placed[name].X.p for name in frames]
 
 
 def locomotion(
@@ -113,6 +128,11 @@ def locomotion(
     """
     if not model.bodies or model.bodies[0].joint.type.name != "free":
         raise UnsupportedError(f"locomotion is of robots whose first joint is free, and that of {model.name!r} is not")
+    if not np.allclose(model.bodies[0].placement.R, np.eye(3)) or model.gravity[2] >= 0.0:
+        raise UnsupportedError(f"locomotion wants the axes of {model.name!r} upright where q is neutral, and gravity")
+    home = standing(model)
+    if height(model, home) <= 0.0:
+        raise UnsupportedError(f"locomotion: where {model.name!r} stands at home, its base is not above the ground")
     if gait and not frequency:
         raise StateError("a gait needs a frequency: steps per second")
     for foot in gait or {}:
@@ -122,6 +142,6 @@ def locomotion(
     driven = empty.driven(model)
     at_q = np.array([model.layout.q_of(name).start for name in driven], int)
     at_v = np.array([model.layout.v_of(name).start for name in driven], int)
-    of = _Locomotion(home_or_neutral(model), at_q, at_v, speed, frequency, gait or {}, clearance)
+    of = _Locomotion(home, at_q, at_v, speed, frequency, gait or {}, clearance)
     name = "walk" if speed else "stand"
     return Task(Traced(of.observation), Traced(of.reward), Traced(of.fallen), name=name, **settings)

@@ -34,5 +34,14 @@ def starting_states(model: Model, noise: float, speed: float, count: int, seed: 
         if not good[0]:
             raise AssemblyError(f"the loops of {model.name!r} do not close near its home")
         q, v = (np.where(good[:, None], x, x[:1]) for x in (found.q, found.v))
+    return _landed(model, q), v
+
+
+def standing(model: Model) -> Array:
+    """(nq,): home, put down so that it touches the ground."""
+    return _landed(model, home_or_neutral(model)[None])[0]
+
+
+def _landed(model: Model, q: Array) -> Array:
     settings = contact_settings(model, ContactOptions())
-    return q if settings is None else put_down(model, settings.contacts, q), v
+    return q if settings is None else put_down(model, settings.contacts, q)

@@ -8,7 +8,8 @@ import numpy as np
 
 from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
-from sarrus.errors import StateError, UnsupportedError
+from sarrus.errors import UnsupportedError
+from sarrus.hooks.arguments import checked, in_order
 from sarrus.hooks.jacobian import Jacobian
 from sarrus.hooks.jax.call_frame import jax_package
 from sarrus.hooks.jax.handler import target_of
@@ -60,11 +61,7 @@ class Function:
     def __call__(self, *arrays: Any, **named: Any) -> Any:
         """What the algorithm gives for arrays in the order of the kernel's inputs, or by name."""
         kernel = self.kernel
-        given = dict(zip(kernel.input_names, arrays, strict=False)) | named
-        if len(arrays) + len(named) != len(kernel.input_names) or set(given) != set(kernel.input_names):
-            names = ", ".join(kernel.input_names)
-            raise StateError(f"{kernel.method} takes {names}, each once; got {len(arrays)} arrays and {list(named)}")
-        results = self._call(*checked(kernel, [given[name] for name in kernel.input_names]))
+        results = self._call(*arrays_of(kernel, in_order(kernel, arrays, named, "arrays")))
         whole = self._algorithm.whole_numbers
         pairs = zip(kernel.output_names, results, strict=True)
         values = [x.astype("int32") if name in whole else x for name, x in pairs]
@@ -95,26 +92,20 @@ def differentiable(kernel: Kernel, jacobian: Jacobian) -> Any:
     return call
 
 
-def checked(kernel: Kernel, arrays: list[Any]) -> list[Any]:
+def arrays_of(kernel: Kernel, given: list[Any]) -> list[Any]:
     """Arrays of the kernel's type, with the same leading dimensions; errors in words while JAX traces."""
     jax = jax_package()
     jnp = jax.numpy
-    ready, leading = [], []
-    for port, given in zip(kernel.tape.inputs, arrays, strict=True):
-        x = given if isinstance(given, jax.Array) else jnp.asarray(given, kernel.dtype)
-        said = f"{kernel.method}: {port.name} is {x.dtype} of shape {x.shape}; expected {kernel.dtype} of shape"
-        if x.ndim < len(port.shape) or x.shape[x.ndim - len(port.shape) :] != port.shape:
-            raise StateError(f"{said} {port.shape}, or with more dimensions before")
-        if x.dtype != kernel.dtype:
-            raise StateError(f"{said} {port.shape}: convert it, or ask for a function with dtype={str(x.dtype)!r}")
-        ready.append(x)
-        leading.append(x.shape[: x.ndim - len(port.shape)])
-    try:
-        common = np.broadcast_shapes(*leading)
-    except ValueError:
-        names = ", ".join(f"{p.name} {s}" for p, s in zip(kernel.tape.inputs, leading, strict=True))
-        raise StateError(f"{kernel.method}: leading dimensions that do not go together: {names}") from None
-    return [jnp.broadcast_to(x, (*common, *p.shape)) for x, p in zip(ready, kernel.tape.inputs, strict=True)]
+
+    def convert(x: Any) -> Any:
+        return x if isinstance(x, jax.Array) else jnp.asarray(x, kernel.dtype)
+
+    def fault(x: Any) -> str:
+        if x.dtype == kernel.dtype:
+            return ""
+        return f": convert it, or ask for a function with dtype={str(x.dtype)!r}"
+
+    return checked(kernel, given, kernel.dtype, convert, fault, jnp.broadcast_to)
 
 
 def native(kernel: Kernel, arrays: Any) -> tuple[Any, ...]:

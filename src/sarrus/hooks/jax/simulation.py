@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.errors import UnsupportedError, check_name
 from sarrus.hooks.jacobian import Jacobian
 from sarrus.hooks.jax.call_frame import jax_package
-from sarrus.hooks.jax.function import checked, differentiable, refusing
+from sarrus.hooks.jax.function import arrays_of, differentiable, refusing
 from sarrus.simulation.simulation import Simulation
 from sarrus.spatial.arrays import Array
 
@@ -61,7 +61,7 @@ class SimulationStep:
         if set(inputs) != set(self._taken):
             raise UnsupportedError(f"this step takes {list(self._taken)} beside the carry, got {list(inputs)}")
         given = self._held | carry | inputs
-        arrays = checked(kernel, [given[name] for name in kernel.input_names])
+        arrays = arrays_of(kernel, [given[name] for name in kernel.input_names])
         results = self._call(*arrays)
         found = dict(zip(kernel.output_names, results, strict=True))
         after = carry | {name: found[output] for output, name in kernels.carried.items()}
@@ -76,5 +76,5 @@ class SimulationStep:
         projection, every = self._kernels.projection, self._kernels.project_every
         assert projection is not None
         given = carry | {"due": (before % every == every - 1).astype(projection.dtype)}
-        results = refusing(projection)(*checked(projection, [given[name] for name in projection.input_names]))
+        results = refusing(projection)(*arrays_of(projection, [given[name] for name in projection.input_names]))
         return carry | dict(zip(projection.output_names, results, strict=True))

@@ -127,7 +127,12 @@ class ContactSet:
 
     def pair_of(self, number: int) -> PlacedPair:
         """That a candidate belongs to."""
-        return self.pairs[int(np.searchsorted(self.first_of_pair, number, side="right")) - 1]
+        return self.pair_and_touch(number)[0]
+
+    def pair_and_touch(self, number: int) -> tuple[PlacedPair, int]:
+        """That a candidate belongs to, and which of its touches it is."""
+        pair = int(np.searchsorted(self.first_of_pair, number, side="right")) - 1
+        return self.pairs[pair], number - self.first_of_pair[pair]
 
     def candidates(self, poses: Poses, wanted: Sequence[int] | None = None) -> list[Candidate]:
         """All candidates, or those wanted, at a state."""

@@ -5,7 +5,7 @@
    share what bears it, only over limits: sweeps share it unevenly, up to the edges of the cones, and Newton's method,
    which by itself shares it evenly, takes twice as many steps from there, in this step and in those that begin with
    its impulses.
-3. Newton's method, in rounds that differ in r and eps (`newton.py`).
+3. Newton's method (`newton.py`): in rounds that differ in r and eps, then with centers that stay.
 4. For the few states that are not done then: alternating directions (`alternating.py`).
 
 Each is a loop that a state enters only where it needs it.
@@ -19,7 +19,7 @@ import numpy as np
 
 from sarrus.mechanics.contact.alternating import alternate
 from sarrus.mechanics.contact.cone import either, largest, projected, residual
-from sarrus.mechanics.contact.newton import FIRST_EPS, Iterate, newton_step
+from sarrus.mechanics.contact.newton import Iterate, newton_step
 from sarrus.mechanics.contact.problem import ContactProblem, ContactSolution, Scaled, scaled
 from sarrus.mechanics.contact.sweep import sweep
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -35,20 +35,22 @@ _SWEEPS = 2
 
 
 class Round(NamedTuple):
-    """Of Newton's method: where one cycles, another may not."""
+    """Of Newton's method with a center that goes along: where one cycles, another may not."""
 
     r: float  # of the natural map
     eps: float | None = None  # to begin with; None: as it is
     anew: bool = False  # whether it begins where the first round began
 
 
-_ROUNDS = (Round(3.0), Round(30.0), Round(1.0), Round(0.1))
+_ROUNDS = (Round(3.0),)
 _ROUNDS_IF_REDUNDANT = (Round(0.5), Round(1.0, 1e-2, anew=True), Round(3.0, 1e-3), Round(0.3, 1e-2))
-_MAX_NEWTON = 12  # steps of each round
-MOST_NEWTON = len(_ROUNDS) * _MAX_NEWTON  # after these, the fallback
+_R_STAYING = 3.0  # while Newton's center stays
+_MAX_NEWTON = 12  # steps of each round, and with each center that stays
+MOST_NEWTON = 21 * _MAX_NEWTON  # in all; after these, the fallback
 _RELATIVE = 1e-10  # of the largest velocity: what rounding leaves
 _STRICT = 10.0  # about Newton's iterates outside the cones: they will be projected onto them
 _MARGIN = 0.5  # of what is accepted at last, for what that projection and rounding do
+_STAYING = 0.1  # of that, while Newton's center stays: it pulls up to the end, which no last, quadratic step mends
 
 
 def solve(
@@ -64,7 +66,7 @@ def solve(
 
     start       impulses to begin with, those of the last time step: if they are a solution, nothing is iterated
     tolerance   of the residual, in m/s; the status is OK where it is met
-    max_newton  steps of each of the four rounds of Newton's method
+    max_newton  steps of each round of Newton's method, and with each center
     sweeps      at most, before the first Newton step; None: two, or one of limits alone where contacts are redundant
     convex      the relaxed problem, without De Saxce's term: what slides lifts off
     entry       where this is not greater than 0, nothing is iterated: whoever says so does not want the answer
@@ -87,26 +89,36 @@ def solve(
         return (x, c, vector(todo)), todo
 
     def newton(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
-        x, c, (_, count, *rest) = state
+        x, c, center, (_, count, since, *rest) = state
         r, (eps, *before) = rounds[0].r, rest
         for k, following in enumerate(rounds[1:], 1):
             r = choose(k * max_newton - 0.5, count, following.r, r)
-            begins = 0.5 - abs(count - k * max_newton)
+            new = 0.5 - abs(count - k * max_newton)
             if following.eps is not None:
-                eps = choose(0.0, begins, following.eps, eps)
+                eps = choose(0.0, new, following.eps, eps)
             if following.anew:
-                x, c = either(begins, first[0], x), either(begins, first[1], c)
-        x, c, *rest = newton_step(p, Iterate(x, c, eps, *before), r)
-        todo = choose(_MARGIN * accepted, residual(p, x, c, _STRICT), 1.0, 0.0)
-        return (x, c, vector(todo, count + 1.0, *rest)), todo
+                x, c = either(new, first.x, x), either(new, first.c, c)
+        goes_along = len(rounds) * max_newton
+        stays, begins = choose(goes_along - 0.5, count, 1.0, 0.0), choose(abs(count - goes_along), 0.5, 1.0, 0.0)
+        r = choose(0.5, stays, _R_STAYING, r)
+        at = Iterate(x, c, center, eps, *before)
+        solved = stays * at.is_solved(p, r, _MARGIN * _STAYING * accepted)
+        is_due = stays * choose(max_newton - 0.5, since, 1.0, 0.0)
+        at = at.centered(p, begins, is_due, solved)
+        since = choose(0.5, larger(begins, larger(is_due, solved)), 0.0, since)
+        x, c, center, *rest = newton_step(p, at, r, stays)
+        enough = _MARGIN * choose(0.5, stays, _STAYING, 1.0) * accepted
+        left = residual(p, x, c, _STRICT)
+        todo = choose(left, enough, 0.0, 1.0)  # also where it is not a number: for the fallback, but no more steps
+        return (x, c, center, vector(todo, count + 1.0, since + 1.0, *rest)), choose(enough, left, 1.0, 0.0)
 
     with stage("sweeps"):
         most = (min(p.first, 1) if p.G.is_redundant else _SWEEPS) if sweeps is None else sweeps
         (x, c, (todo,)), _ = iterate(swept, (x, c, vector(todo)), most, todo)
-    first = x, c
+    first = Iterate.first(x, c)
     with stage("newton"):
-        begin = (x, c, vector(todo, 0.0, FIRST_EPS, 0.0, 0.0))
-        (x, _, (todo, *_)), count = iterate(newton, begin, len(_ROUNDS) * max_newton, todo)
+        begin = (*first[:3], vector(todo, 0.0, 0.0, *first[3:]))
+        (x, _, _, (todo, *_)), count = iterate(newton, begin, MOST_NEWTON // _MAX_NEWTON * max_newton, todo)
     with stage("fallback"):
         x = alternate(p, x, _MARGIN * accepted, todo)
     with stage("result"):

@@ -17,6 +17,7 @@ from sarrus.mechanics.bodies import world_poses
 from sarrus.mechanics.contact.contact_rows import (
     Bend,
     ContactPoint,
+    Poses,
     Twist,
     frame_of_normal,
     node_bends,
@@ -24,14 +25,17 @@ from sarrus.mechanics.contact.contact_rows import (
     static_moves,
 )
 from sarrus.mechanics.contact.contact_set import Bound, Candidate, ContactSet
+from sarrus.mechanics.contact.rolling import radii_of_touch, sinking
 from sarrus.model.bodies import WORLD
+from sarrus.model.geometries import Plane
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.model.visuals import Cylinder, Ellipsoid
 from sarrus.simulation.contact.contact_problem import Before, ContactMotion, ContactProblemAtState, Contacts
 from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import JointLimit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.settings import ContactSettings
-from sarrus.simulation.contact.slots import Contact, contacts_in_slots
+from sarrus.simulation.contact.slots import Contact, by_importance, contacts_in_slots
 from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -41,6 +45,7 @@ from sarrus.status import Status
 NEAR = 2e-3  # metres: all is looked at if something unusual would be that near after the step without contacts
 SPEED = 8.0  # m/s: what is looked at is a contact if it could close in a step at that speed
 UNNOTICED = 1e-4  # metres or radians by which something may pass in a step without its being told
+_SLIGHTLY = 0.1  # of that
 FAST = 2e-2  # radians or metres in a step: where a joint does more, paths are looked at that bend into the ground
 FASTEST_BEND = 2.0  # m/s: what a path that bends towards the ground may add to the opening
 
@@ -69,18 +74,20 @@ def contact_motion(
     if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not len(whips):
         return problem.solved(usual, usual_limits, start, before.pushed)
     limited, more = _unusual(settings, problem, limits, q, twists, whips)
+    pushed = [before.pushed[settings.limited.index(limit.v)] for limit in limits]
 
     def with_limits() -> tuple[Array, ...]:
-        held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
+        held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots, pushed)
         motion = problem.solved(usual, held, start, before.pushed)
         return _flat(_told(motion, _passed([], [], limits, q, motion.v, dt)))
 
     def with_everything() -> tuple[Array, ...]:
         found = contacts.candidates(poses)
         ahead = [Bound(c.gap, c.closing(twists), c.a).after(dt) for c in found]
-        bends = _bends(found, node_bends(free.at, poses, v_free, twists), dt)
+        ahead = by_importance(found, ahead, SPEED * dt, contacts.slots)
+        bends = _bends(contacts, found, poses, node_bends(free.at, poses, v_free, twists), dt)
         in_slots = contacts_in_slots(found, ahead, bends, model.parents, SPEED * dt, contacts.slots)
-        held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots)
+        held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots, pushed)
         motion = problem.solved(in_slots, held, _searched(in_slots, before), before.pushed)
         passed = _passed(found, node_twists(free.at, poses, motion.v), limits, q, motion.v, dt)
         return _flat(_told(motion, passed))
@@ -143,14 +150,27 @@ def _told(motion: ContactMotion, passed: Scalar) -> ContactMotion:
     return motion._replace(status=choose(0.5, passed, told, motion.status))
 
 
-def _bends(found: Sequence[Candidate], bends: Sequence[Bend], dt: Scalar) -> list[Scalar]:
-    """Metres by which gaps close in a step beyond what their rates say: those of a hand that whips around.
+def _bends(
+    contacts: ContactSet, found: Sequence[Candidate], poses: Poses, bends: Sequence[Bend], dt: Scalar
+) -> list[Scalar]:
+    """Metres by which gaps close in a step beyond what their rates say: those of a hand that whips around, of a rim.
 
     Where a point bends away instead, it may be one of many in a row, as on a wheel: nothing is gained.
     """
-    part, least = 0.5 * dt * dt, -FASTEST_BEND * dt
-    closing = [part * c.bending(bends) for c in found]
-    return [choose(x, least, least, choose(x, 0.0, x, 0.0)) for x in closing]
+    part = 0.5 * dt * dt
+    return [_closing(part * c.bending(bends) - _sinking(contacts, c, poses, bends[c.a].twist, dt), dt) for c in found]
+
+
+def _closing(bend: Scalar, dt: Scalar) -> Scalar:
+    least = -FASTEST_BEND * dt
+    return choose(bend, least, least, choose(bend, 0.0, bend, 0.0))
+
+
+def _sinking(contacts: ContactSet, c: Candidate, poses: Poses, twist: Twist, dt: Scalar) -> Scalar:
+    """Of a round shape on a plane."""
+    pair, touch = contacts.pair_and_touch(c.number)
+    radii = radii_of_touch(pair.a.shape, touch) if isinstance(pair.b.shape, Plane) else None
+    return 0.0 if radii is None else sinking(radii, pair.a.pose(poses)[0], c.normal, twist, dt)
 
 
 def _passed(
@@ -161,11 +181,14 @@ def _passed(
     v: Array,
     dt: Scalar,
 ) -> Scalar:
-    """1 where something closes in this step that is closed already: it has found no slot. Else 0."""
+    """1 where something closes in this step that is closed already: it has found no slot. Else 0.
+
+    By more than what goes unnoticed, or at all where it is deeper than that.
+    """
     ways = [(c.gap, c.closing(twists)) for c in found] + [(x.gap(q), x.sign * v[x.v]) for x in limits]
     passed: Scalar = 0.0
     for gap, rate in ways:
-        least = choose(gap, 0.0, gap, 0.0) - UNNOTICED
+        least = choose(gap, 0.0, gap, 0.0) - choose(gap, -UNNOTICED, _SLIGHTLY * UNNOTICED, UNNOTICED)
         passed = choose(gap + dt * rate, least, 1.0, passed)
     return passed
 
@@ -189,7 +212,9 @@ def contacts_where_it_stands(
         at = ContactPoint(c.point, frame_of_normal(c.normal), static_moves(tree, c.a, c.b), body)
         near = choose(c.gap, SPEED * step.dt, 1.0, 0.0)
         active = choose(c.gap + step.dt * c.closing(twists), 0.0, 1.0, near)
-        out.append(Contact(float(c.number), active, c.gap, c.friction, at))
+        is_rim = isinstance(contacts.pair_of(c.number).a.shape, Cylinder | Ellipsoid)
+        bend = _closing(-_sinking(contacts, c, step.poses, twists[c.a], step.dt), step.dt) if is_rim else 0.0
+        out.append(Contact(float(c.number), active, c.gap, c.friction, at, bend))
     return out
 
 

@@ -15,6 +15,7 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.picking import pick
 
 NEAR = 2e-2  # radians or metres left after the step without contacts: an impact may take that, too
+HELD = 5e-3  # radians or metres by which a limit that pushed in the step before is nearer than it is
 LOOSE = 5e-4  # by which a limit may be passed before it is looked at, if it is not one of the usual ones
 
 
@@ -70,12 +71,19 @@ def usual_limit(limit: JointLimit, q: Array, v: Array, dt: Scalar) -> Limit:
     return Limit(row, limit.gap(q), choose(limit.gap(q) + dt * limit.sign * v[limit.v], NEAR, 1.0, 0.0))
 
 
-def limits_in_slots(limits: Sequence[JointLimit], q: Array, v: Array, dt: Scalar, slots: int) -> list[Limit]:
-    """The limits that the step would come nearest to or pass, as many as there are slots."""
+def limits_in_slots(
+    limits: Sequence[JointLimit], q: Array, v: Array, dt: Scalar, slots: int, pushed: Sequence[Scalar] | None = None
+) -> list[Limit]:
+    """The limits that the step would come nearest to or pass, as many as there are slots.
+
+    pushed  of each: the impulse on its joint in the step before. Those that pushed keep their slots
+    """
     if not limits:
         return []
     slots = min(slots, len(limits))
     ahead = [limit.gap(q) + dt * limit.sign * v[limit.v] for limit in limits]
+    for k, (limit, impulse) in enumerate(zip(limits, pushed or (), strict=False)):
+        ahead[k] = ahead[k] - choose(0.0, limit.sign * impulse, HELD, 0.0)
     numbers, count, _ = nearest(ahead, NEAR, slots)
     found = []
     for slot, number in enumerate(numbers):

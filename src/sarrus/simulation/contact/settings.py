@@ -29,7 +29,7 @@ _LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to f
 _SLOTS, _SPARE_SLOTS = 8, 2
 _SLOTS_PER_THING, _MOST_SLOTS = 4, 24  # of several free bodies, which may lie on each other: one more than they are
 _CLOSE = 0.1  # metres
-_LIMIT_SLOTS, _MOST_LIMIT_SLOTS = 4, 16  # and one for every three joints that have limits
+_LIMIT_SLOTS, _MOST_LIMIT_SLOTS = 4, 16  # and one for every two joints that have limits
 _AT_LIMIT = 1e-2  # radians or metres
 
 
@@ -219,9 +219,9 @@ def _usual_limits(model: Model) -> tuple[int, ...]:
 
 
 def _limit_slots(model: Model) -> int:
-    """For limp robots: up to a third of their joints come to lie at a limit."""
+    """For limp robots: up to half of their joints come to lie at a limit."""
     joints = {limit.v for limit in limits_of(model)}
-    return min(_MOST_LIMIT_SLOTS, max(_LIMIT_SLOTS, len(joints) // 3))
+    return min(_MOST_LIMIT_SLOTS, max(_LIMIT_SLOTS, len(joints) // 2))
 
 
 def _poses(model: Model, q: Array) -> list[tuple[Array, Array]]:

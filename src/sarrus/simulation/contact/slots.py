@@ -12,10 +12,14 @@ from sarrus.mechanics.contact.contact_set import Candidate
 from sarrus.model.meeting_pairs import depth_first_order
 from sarrus.spatial.arrays import Scalar, vector
 from sarrus.spatial.choice import AbstractScalar, choose
+from sarrus.spatial.extremes import larger, smaller
 from sarrus.spatial.iteration import iterate
 from sarrus.spatial.picking import pick
 from sarrus.spatial.stages import stage
 
+_SIDES = [np.array([x, y, 0.0]) for x, y in ((1.0, 0.3), (-0.3, 1.0), (-1.0, -0.3), (0.3, -1.0))]
+_STEEP = 50.0  # how much farther out to a side a point must be than another that is nearer to the ground
+_BEYOND = 0.1  # of the way that speed would take a point beyond the ground
 _BISECTIONS = 12  # of the reach, where more candidates are within it than there are slots
 
 
@@ -79,6 +83,38 @@ def _bisected(gaps: Sequence[Scalar], reach: Scalar, slots: int, count: Scalar) 
 
 def _count(gaps: Sequence[Scalar], reach: Scalar) -> Scalar:
     return sum((choose(gap, reach, 1.0, 0.0) for gap in gaps), 0.0)
+
+
+def by_importance(candidates: Sequence[Candidate], ahead: Sequence[Scalar], reach: Scalar, slots: int) -> list[Scalar]:
+    """Distances by which candidates compete for slots: less for those that no other one of their body can replace.
+
+    A limb that comes down fast with many points at once would have them all, and those on which the robot rests none.
+    So of each body first those come that are farthest out to each side, among those that touch after the step.
+    """
+    if len(candidates) <= slots:
+        return list(ahead)
+    with stage("slots"):
+        # How deep they are counts, and how far they would not come in the step; hardly how far beyond the ground.
+        levels = [larger(x, smaller(c.gap, 0.0)) for c, x in zip(candidates, ahead, strict=True)]
+        bonus: list[Scalar] = [0.0] * len(candidates)
+        together: dict[tuple[int, int], list[int]] = {}
+        for k, c in enumerate(candidates):
+            together.setdefault((c.a, c.b), []).append(k)
+        for mine in together.values():
+            if len(mine) <= len(_SIDES):
+                for k in mine:
+                    bonus[k] = 1.0
+            for side in _SIDES if len(mine) > len(_SIDES) else ():
+                scores = [candidates[k].point @ side - _STEEP * levels[k] for k in mine]
+                highest = scores[0]
+                for score in scores[1:]:
+                    highest = larger(highest, score)
+                for k, score in zip(mine, scores, strict=True):
+                    bonus[k] = choose(score, highest, bonus[k], 1.0)
+        return [
+            choose(x, reach, level + _BEYOND * (x - level) - (0.5 * reach) * more, x)
+            for x, level, more in zip(ahead, levels, bonus, strict=True)
+        ]
 
 
 def contacts_in_slots(
