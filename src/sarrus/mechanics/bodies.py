@@ -51,10 +51,21 @@ def gamma(alpha: Array, w: Array) -> Array:
     )
 
 
-def outward_motion(tree: Tree, joints: list[Kinematics], a: Array | None = None, gravity: bool = True) -> list[Motion]:
-    """Motion of every node; joint accelerations `a` (None: zero), the base accelerating against gravity."""
+def outward_motion(
+    tree: Tree,
+    joints: list[Kinematics],
+    a: Array | None = None,
+    gravity: bool = True,
+    on: Motion | None = None,
+) -> list[Motion]:
+    """Motion of every node; joint accelerations `a` (None: zero), the base accelerating against gravity.
+
+    on  how that moves which the tree stands on; default: the world
+    """
     base = -tree.gravity if gravity else _ZERO
     ground = Motion(_ZERO, _ZERO, base, np.zeros((3, 3)))
+    if on is not None:
+        ground = on
     motions: list[Motion] = []
     with stage("outward motion"):
         for node, (X, S, vJ, cJ) in zip(tree.nodes, joints, strict=True):

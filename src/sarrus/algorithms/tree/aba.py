@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.mechanics.long_chains import Freed, Wrench, along_chain, long_chain
 from sarrus.mechanics.mechanism import Node, mechanism
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
@@ -30,6 +31,9 @@ def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | N
 
     Friction, damping and springs are not included: add them to tau.
     """
+    chain = long_chain(model)
+    if chain is not None and external_forces is None:
+        return along_chain(chain, q, v, tau, inward, outward)
     return articulated_bodies(mechanism(model, q, v, tau, external_forces).nodes).qdd
 
 
@@ -48,27 +52,46 @@ class ArticulatedResult(NamedTuple):
 
 def articulated_bodies(nodes: list[Node]) -> ArticulatedResult:
     """The two sweeps of Table 7.1 that are linear in accelerations, on any nodes: bodies, or clusters of them."""
+    joints, _ = inward(nodes)
+    qdd, a = outward(nodes, joints)
+    Ha = {i: joint.Ha for i, joint in enumerate(joints) if joint.Ha is not None}
+    return ArticulatedResult(np.concatenate([np.zeros(0), *qdd]), a, [x.D for x in joints], [x.UD for x in joints], Ha)
+
+
+def inward(nodes: list[Node], below: Wrench | None = None) -> tuple[list[Freed], Wrench]:
+    """Every joint with all that it carries, and what the parent of the first one feels.
+
+    below  of a part of a chain: H and f of what hangs on the last node. (Without, nobody asks what the world feels.)
+    """
     H, f = [node.H for node in nodes], [node.f for node in nodes]
-    D, UD, Ha, u, qdd, a = {}, {}, {}, {}, {}, {}
+    D, UD, Ha, u = {}, {}, {}, {}
+    H, f = [*H, np.zeros((6, 6))], [*f, np.zeros(6)]  # the last ones, number -1, are what the parent of the first feels
     with stage("inward"):
+        if below is not None:
+            H[-2], f[-2] = H[-2] + below[0], f[-2] + below[1]
         for i, (parent, _, X, S, A, E, _, _, _, _, tau) in reversed(list(enumerate(nodes))):
             U = H[i] @ S + E
             D[i] = ldl(S.T @ (H[i] @ S) + A)
             UD[i] = ldl_solve(D[i], U.T).T
             u[i] = tau + S.T @ f[i]
-            if parent >= 0:
+            if parent >= 0 or below is not None:
                 Ha[i] = subtract_product(H[i], UD[i], U)  # H - U D^-1 U^T
                 fa = f[i] - UD[i] @ u[i]
                 H[parent] = H[parent] + X.congruence(Ha[i])
                 f[parent] = f[parent] + X.apply_T(fa)
+    return [Freed(D[i], UD[i], u[i], Ha.get(i)) for i in range(len(nodes))], (H[-1], f[-1])
+
+
+def outward(nodes: list[Node], joints: list[Freed], base: Array | None = None) -> tuple[list[Array], list[Array]]:
+    """Accelerations of joints and of nodes. base: that of what the first node hangs on; None: of the world, zero."""
+    D, UD, u = [x.D for x in joints], [x.UD for x in joints], [x.u for x in joints]
+    qdd, a = {}, {} if base is None else {-1: base}
     with stage("outward acceleration"):
         for i, (parent, _, X, S, *_) in enumerate(nodes):
             qdd[i] = ldl_solve(D[i], u[i])
             a[i] = S @ qdd[i]
-            if parent >= 0:
+            if parent in a:
                 a_parent = X.apply(a[parent])
                 qdd[i] = qdd[i] - UD[i].T @ a_parent
                 a[i] = a_parent + S @ qdd[i]
-    joined = np.concatenate([np.zeros(0), *qdd.values()])
-    order = range(len(nodes))
-    return ArticulatedResult(joined, list(a.values()), [D[i] for i in order], [UD[i] for i in order], Ha)
+    return list(qdd.values()), [a[i] for i in range(len(nodes))]
