@@ -193,7 +193,23 @@ def measure_fig_2(quick: bool, tell: Tell) -> dict[str, Any]:
             model = sarrus.zoo.stem(n_stem, branches, constrained=True)
             n = {m: sarrus.op_count(model, m).total for m in ("pv_osim", "efpa")}
             ratios.setdefault(str(branches), {})[str(n_stem)] = n["pv_osim"] / n["efpa"]
-    return {"robots": robots, "ratios": ratios}
+    found: dict[str, Any] = {"robots": robots, "ratios": ratios}
+    if not quick:
+        tell("stem 60, 8 branches, frames in general position")
+        model = in_general_position(sarrus.zoo.stem(60, 8, constrained=True))
+        found["general"] = sarrus.op_count(model, "pv_osim").total / sarrus.op_count(model, "efpa").total
+    return found
+
+
+def in_general_position(model: sarrus.Model) -> sarrus.Model:
+    """The same tree with frames that are turned and moved at random, so that no zeros fold."""
+    rng = np.random.default_rng(0)
+
+    def turned(body: sarrus.Body) -> sarrus.Body:
+        Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        return replace(body, placement=Placement(Q * np.sign(np.linalg.det(Q)), 0.1 * rng.normal(size=3)))
+
+    return replace(model, bodies=(model.bodies[0], *(turned(body) for body in model.bodies[1:])))
 
 
 def verdicts_fig_2(result: dict[str, Any]) -> list[Verdict]:
@@ -231,6 +247,11 @@ def verdicts_fig_2(result: dict[str, Any]) -> list[Verdict]:
                 "PV-OSIM-fast + solve the cheapest on floating robots",
                 ", ".join(f"{n}: {x:.2f} of PV-OSIM + solve" for n, x in fast.items()),
                 all(x < 1.0 for x in fast.values()),
+                ""
+                if all(x < 1.0 for x in fast.values())
+                else "not where few rows are held: with one foot there is one block and nothing to gain from blocks, "
+                "and with two points the 6 x 6 system of the lemma is as large as their own. The ratio falls with "
+                "every limb",
             )
         )
     below = {b: max(r.values()) for b, r in result["ratios"].items() if int(b) <= 8}
@@ -239,6 +260,10 @@ def verdicts_fig_2(result: dict[str, Any]) -> list[Verdict]:
             "Fig. 2f: PV-OSIM below EFPA up to 8 branches, whatever the stem",
             ", ".join(f"{b} branches: {x:.2f}" for b, x in below.items()),
             max(below.values()) < 1.0,
+            ""
+            if max(below.values()) < 1.0
+            else "zeros of the straight stem fold, more of EFPA's than of PV-OSIM's: with frames in general position "
+            f"it is {result.get('general', float('nan')):.2f} with 8 branches and 60 links",
         )
     )
     above = {b: r for b, r in result["ratios"].items() if int(b) > 8}

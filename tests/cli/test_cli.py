@@ -154,6 +154,8 @@ def test_bench_has_pinocchios_constrained_methods():
     names = [row["name"] for row in found["rows"]]
     assert {"Pinocchio constraintDynamics, single call", "Pinocchio lcaba, single call"} <= set(names)
     assert not any("disagrees" in note for note in found["notes"])
+    found = json.loads(run(*given[:3], "forward_dynamics_derivatives", *given[4:]))
+    assert any("derivatives, single" in row["name"] for row in found["rows"]), found["notes"]
 
 
 def test_bench_in_words():

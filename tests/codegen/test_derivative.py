@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from typing import Any
 
 import casadi as ca
@@ -18,6 +19,7 @@ from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import UnsupportedError
 from tests.algorithms.test_three_ways import FIRST, Case
+from tests.codegen.test_picks import compiled_c
 from tests.mechanisms import MOVING_KINDS, mechanism, relative_error
 
 H = 1e-3  # of differences of fourth order
@@ -219,6 +221,46 @@ def test_parameters_of_a_model(name):
     assert relative_error(back(**given | weights).parameters_bar, total, 1.0) < 1e-12
 
 
+def test_a_gear_ratio_of_constrained_dynamics():
+    """Methods that iterate too: what they solve is solved once, and that is differentiated."""
+    symbols = {name: ca.SX.sym(name) for name in ("m", "l", "r")}
+    builder = sarrus.ModelBuilder("geared").add_body("motor", mass=0.3, inertia=0.01 * np.eye(3))
+    builder.add_body("arm", mass=symbols["m"], com=(0.0, 0.1, -symbols["l"]), inertia=0.1 * np.eye(3), axis=(0, 1, 0))
+    builder.add_body("hand", "arm", axis=(0, 1, 0), position=(0.0, 0.0, -symbols["l"]), mass=1.0, com=(0.1, 0, -0.2),
+                     inertia=0.05 * np.eye(3))  # fmt: skip
+    builder.add_constraint(sarrus.coupling({"motor_joint": 1.0, "arm_joint": -symbols["r"]}))
+    model, order = builder.build(), list(symbols.values())
+    assert not model.is_numeric
+    assert "(-r)" in model.constraints[0].in_words()[1]
+    q, v, tau = np.random.default_rng(1).normal(size=(3, 3))
+    p, external = np.array([1.3, 0.4, 6.0]), np.random.default_rng(2).normal(size=(3, 6))
+    inputs = ("q", "v", "tau", "external_forces")
+    value = sarrus.compile(model, "bbo", inputs=inputs, parameters=order, fallback=None)
+    kernel = sarrus.compile(
+        model,
+        "prox_ltl",
+        inputs=inputs,
+        parameters=order,
+        mu=1e8,
+        derivative="vjp",
+        wrt=("parameters", "external_forces"),
+    )
+    weights = np.random.default_rng(3).normal(size=(3,))
+    got = kernel(q, v, tau, external, p, weights, np.zeros(1))
+    assert (got.status, got.unique) == (0, 1.0)
+
+    def at(p: np.ndarray, external: np.ndarray) -> float:
+        return weights @ value(q, v, tau, external, p).qdd
+
+    def slope(f) -> float:
+        return (8.0 * (f(H) - f(-H)) - (f(2 * H) - f(-2 * H))) / (12.0 * H)
+
+    by_parameters = [slope(lambda t, e=e: at(p + t * e, external)) for e in np.eye(3)]
+    by_forces = [slope(lambda t, e=e: at(p, external + t * e.reshape(3, 6))) for e in np.eye(18)]
+    assert relative_error(got.parameters_bar, np.array(by_parameters), 1.0) < 1e-8
+    assert relative_error(got.external_forces_bar.ravel(), np.array(by_forces), 1.0) < 1e-8
+
+
 @pytest.mark.parametrize("kind", ["jvp", "vjp"])
 def test_native_code_casadi_and_python_agree(kind, tmp_path):
     model = mechanism(1, ["free", "revolute", "spherical", "universal"]).model
@@ -264,3 +306,20 @@ def test_what_a_gradient_costs(name, most):
     gradient = derivative_tape(model, sarrus.catalog()[name], Derivative("vjp", sarrus.catalog()[name].required))
     ratio = gradient.op_count.total / sarrus.op_count(model, name).total
     assert ratio < most
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("forward_dynamics_derivatives", {}), ("lcaba", {"derivative": "vjp"}), ("aba", {"derivative": "jacobian"})],
+)
+def test_derivatives_in_c(name, how, tmp_path):
+    """Loops over columns, outputs without elements and all."""
+    model = zoo.five_bar()
+    kernel = sarrus.compile(model, name, **how)
+    q, v = sarrus.random_state(model, 2)
+    rng, state = np.random.default_rng(0), {"q": q, "v": v}
+    given = [state[p.name] if p.name in state else rng.normal(size=p.shape) for p in kernel.tape.inputs]
+    found = compiled_c(kernel.tape, tmp_path, [x.reshape(1, -1) for x in given])
+    for x, y in zip(found, kernel(*given), strict=True):
+        assert relative_error(np.ravel(x), np.ravel(y), 1.0) < 1e-12

@@ -165,6 +165,14 @@ def test_a_column_that_is_not_finite_is_seen_in_its_sum():
     assert np.isfinite(sums).tolist() == [True, False, True]
 
 
+def test_a_model_without_joints_has_empty_derivatives():
+    nothing, none = sarrus.ModelBuilder("nothing").build(), np.zeros(0)
+    found = sarrus.forward_dynamics_derivatives(nothing, none, none, none)
+    assert found.status == Status.OK
+    assert found.dqdd_dq.shape == found.dqdd_dtau.shape == (0, 0)
+    assert sarrus.check_derivatives(nothing).errors == ()
+
+
 def test_external_forces_are_joint_forces_by_the_jacobian():
     """dqdd / df of a body is dqdd / dtau J^T."""
     model = limbs(HELD, root="free")

@@ -89,13 +89,15 @@ def measure(
     _agree("the compiled kernel", _flat(kernel(*first)), _flat(called))
     peers: list[Peer] = []
     notes: list[str] = []
-    own = _flat(kernel(*first))
+    own = kernel(*first)
+    named = dict(zip(find(method).output_names, own if isinstance(own, tuple) else (own,), strict=True))
     for peer in (*pinocchio_peers(model, method, arrays), mujoco_peer(robot, model, method, arrays)):
         if isinstance(peer, str):
             notes.append(peer)
             continue
         try:
-            _agree(peer.name, peer.first, own[: peer.first.size].reshape(peer.first.shape), peer.agreement)
+            for name, value in peer.first.items():
+                _agree(f"{peer.name} ({name})", value, np.asarray(named[name]), peer.agreement)
             peers.append(peer)
         except UnsupportedError as error:
             if peer.is_exact:

@@ -30,7 +30,7 @@ class Peer(NamedTuple):
     name: str
     single: Callable[[], Any]
     batch: Callable[[], Any] | None
-    first: np.ndarray  # the peer's result for state 0, to validate against: the first of our outputs
+    first: dict[str, np.ndarray]  # the peer's results for state 0, by the names of our outputs, to validate against
     agreement: float = 1e-9  # relative: how well they must agree
 
     @property
@@ -50,7 +50,7 @@ def robot_file(robot: str) -> Path | None:
 
 def pinocchio_peers(model: Model, method: str, arrays: list[np.ndarray]) -> list[Peer | str]:
     """Pinocchio on the same robot and states, every method of it that computes the same, or why there is none."""
-    constrained = find(method).output_names[:2] == ("qdd", "forces")
+    constrained = find(method).output_names[:2] == ("qdd", "forces")  # derivatives among them
     if method not in ("aba", "rnea", "crba", *_DERIVATIVES) and not (constrained and model.active_constraints):
         return [f"Pinocchio: no counterpart of {method}{' without constraints' if constrained else ''}"]
     try:
@@ -59,6 +59,8 @@ def pinocchio_peers(model: Model, method: str, arrays: list[np.ndarray]) -> list
         return ["Pinocchio: not installed (pip install pin)"]
     try:
         twin = pinocchio_twin(model)
+        if method == "forward_dynamics_derivatives":
+            return [_constrained_derivatives(twin, model, arrays)]
         if constrained:
             return [_constrained(twin, model, name, arrays) for name in _MU]
     except UnsupportedError as error:
@@ -78,7 +80,7 @@ def _of_a_tree(twin: Any, method: str, arrays: list[np.ndarray]) -> Peer:
     reference = np.array(single())
     if method == "crba":
         reference = np.triu(reference) + np.triu(reference, 1).T
-    return Peer("Pinocchio", single, batch, reference)
+    return Peer("Pinocchio", single, batch, {find(method).output_names[0]: reference})
 
 
 def _derivatives(twin: Any, method: str, arrays: list[np.ndarray]) -> Peer:
@@ -91,7 +93,7 @@ def _derivatives(twin: Any, method: str, arrays: list[np.ndarray]) -> Peer:
     by = [np.array(part) for part in single()]
     by[2] = np.triu(by[2]) + np.triu(by[2], 1).T  # Pinocchio fills half of what is symmetric
     value = pin.aba(twin, twin.createData(), q, v, x) if method == "aba_derivatives" else data.tau
-    return Peer("Pinocchio", single, None, np.concatenate([np.ravel(value), *(np.ravel(part) for part in by)]))
+    return Peer("Pinocchio", single, None, dict(zip(find(method).output_names, [np.array(value), *by], strict=True)))
 
 
 def _constrained(twin: Any, model: Model, name: str, arrays: list[np.ndarray]) -> Peer | str:
@@ -109,7 +111,26 @@ def _constrained(twin: Any, model: Model, name: str, arrays: list[np.ndarray]) -
     settings = pin.ProximalSettings(_ACCURACY, _MU[name], 20)
     first = [np.ascontiguousarray(x[0]) for x in arrays[:3]]
     single = partial(getattr(pin, name), twin, data, *first, models, datas, settings)
-    return Peer(f"Pinocchio {name}", single, None, np.array(single()), agreement=1e-5)
+    return Peer(f"Pinocchio {name}", single, None, {"qdd": np.array(single())}, agreement=1e-5)
+
+
+def _constrained_derivatives(twin: Any, model: Model, arrays: list[np.ndarray]) -> Peer:
+    """Of accelerations with respect to q, v and tau, at the solution of `constraintDynamics`."""
+    import pinocchio as pin
+
+    models, datas = pinocchio_constraints(model, twin)
+    data, settings = twin.createData(), pin.ProximalSettings(1e-12, 0.0, 1)
+    pin.initConstraintDynamics(twin, data, models, datas)
+    first = [np.ascontiguousarray(x[0]) for x in arrays[:3]]
+
+    def single() -> Any:
+        pin.constraintDynamics(twin, data, *first, models, datas, settings)
+        return pin.computeConstraintDynamicsDerivatives(twin, data, models, datas, settings)
+
+    by = [np.array(part) for part in single()[:3]]
+    results: dict[str, np.ndarray] = {"qdd": np.array(data.ddq)}
+    results |= {f"dqdd_d{name}": part for name, part in zip(("q", "v", "tau"), by, strict=True)}
+    return Peer("Pinocchio constraintDynamics and derivatives", single, None, results, agreement=1e-6)
 
 
 def mujoco_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray]) -> Peer | str:
@@ -140,4 +161,4 @@ def mujoco_peer(robot: str, model: Model, method: str, arrays: list[np.ndarray])
     for body, s in zip(model.bodies, model.layout.v, strict=True):
         if body.joint.type.name == "free":  # as a spatial acceleration
             first[s][:3] -= np.cross(v[s][3:], v[s][:3])
-    return Peer("MuJoCo (mj_forward)", single, None, first)
+    return Peer("MuJoCo (mj_forward)", single, None, {"qdd": first})

@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.errors import UnsupportedError, optional_package
@@ -51,7 +49,7 @@ def function(
     """
     algorithm = find(method)
     asked: dict[str, Any] = {"external_forces": external_forces, "inputs": inputs, **options}
-    kernel = compile(model, algorithm, dtype=np.dtype(str(dtype).removeprefix("torch.")), **asked)
+    kernel = compile(model, algorithm, dtype=str(dtype).removeprefix("torch."), **asked)
     return Function(kernel, algorithm, Jacobian(model, algorithm, kernel, asked))
 
 
@@ -190,6 +188,8 @@ def tensors_of(kernel: Kernel, given: list[Any]) -> list[Any]:
         return x if isinstance(x, torch.Tensor) else torch.as_tensor(x, dtype=kind)
 
     def fault(x: Any) -> str:
+        if x.layout != torch.strided:
+            return f", dense: it is {x.layout}"
         if x.dtype == kind and x.device.type == "cpu":
             return ""
         return f" on the CPU, and it is on {x.device}: convert it, or ask for a function of another dtype"

@@ -182,7 +182,7 @@ class Model:
         for body in self.bodies:
             mass_and_pitch = vector(body.inertia.mass, *body.joint.type.constants)
             fields += [body.inertia.h, body.inertia.Sigma, body.joint.armature, mass_and_pitch]
-        return all(is_numeric(x) for x in fields)
+        return all(is_numeric(x) for x in fields) and not any(c.parameters for c in self.constraints)
 
     @cached_property
     def active_constraints(self) -> tuple[Constraint, ...]:

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.algorithms.embedded.hybrid import with_clusters
-from sarrus.codegen.runtime.compile import without_collection
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import SarrusError, UnsupportedError
@@ -72,6 +71,8 @@ def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool =
         )
     found = kept_plan(model, batch) if cache else None
     if found is None:
+        from sarrus.codegen.runtime.compile import without_collection  # a plan that is on disk needs no native code
+
         start = time.perf_counter()
         with without_collection():
             made = _Search(model, batch).run()

@@ -31,7 +31,7 @@ def plain_batch(
         if (array.dtype is not dtype and array.dtype != dtype) or array.shape[1:] != shape:
             return None
         flags = array.flags
-        if array.ndim == len(shape) or not (flags.c_contiguous and flags.aligned):
+        if array.ndim == len(shape) or not (flags.carray or (flags.c_contiguous and flags.aligned)):
             return None
         if batch is None:
             batch = len(array)
@@ -98,6 +98,8 @@ def given_outputs(
 
 
 def _as_output(port: Port, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    if type(given) is np.ndarray and given.dtype == dtype and given.shape == shape and given.flags.carray:
+        return given  # which is usual
     array = given
     if type(given) is not np.ndarray and isinstance(given, np.ndarray):
         array = as_numbers(f"out: {port.name} must be a {dtype} array of shape {shape}", given)

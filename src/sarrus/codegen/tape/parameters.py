@@ -40,6 +40,8 @@ def _parameters_of(model: Model) -> Iterator[Parameter]:
         for x in (*frame.placement.R.flat, *frame.placement.p):
             if isinstance(x, Parameter):
                 yield x
+    for constraint in model.constraints:
+        yield from constraint.parameters
 
 
 _FROM_CASADI = {

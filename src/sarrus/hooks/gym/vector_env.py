@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from sarrus.codegen.runtime.program import Copy, Gather, Program, Run, Scatter
-from sarrus.errors import StateError
+from sarrus.errors import StateError, check_name
 from sarrus.hooks.gym.random_numbers import Streams
 from sarrus.hooks.gym.starts import starting_states
 from sarrus.hooks.gym.task import FUNCTIONS, Function, Situation, Task, for_all, task_kernel
@@ -47,6 +47,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         threads: int | None = None,
         **settings: Any,
     ) -> None:
+        if not isinstance(model, Model) or not isinstance(task, Task):
+            given = f"{type(model).__name__} and {type(task).__name__}"
+            raise StateError(f"VectorEnv is of a sarrus.Model and a sarrus.gym.Task, got {given}")
+        check_name("autoreset_mode", getattr(autoreset_mode, "value", autoreset_mode), [x.value for x in AutoresetMode])
         self.model, self.task, self.num_envs = model, task, whole_number("num_envs", num_envs, least=1)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
@@ -117,6 +121,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Begin anew: all environments, or those of `options["reset_mask"]`."""
+        if not isinstance(options, dict | None):
+            raise StateError(f"options is {options!r}: expected a dictionary. Valid: reset_mask")
         super().reset(seed=seed if isinstance(seed, int) else None)
         which = self._mask((options or {}).get("reset_mask"))
         if seed is not None:

@@ -9,6 +9,7 @@ same zeros are taken together: velocities of one limb, usually.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -100,7 +101,7 @@ class Kkt(NamedTuple):
             x[limb, :stop], f[:, limb] = rows[:, :stop], rows[:, stop:-1].T
             x[:first, limb] = x[limb, :first].T
             sums.append(rows[:, -1])
-        return x, f, np.concatenate(sums)
+        return x, f, np.concatenate([np.zeros(0), *sums])
 
     def _multipliers(self, s: Array) -> tuple[Array, Array]:
         """Half of the solve for f, and all of it."""
@@ -116,7 +117,7 @@ def _limbs(mass: Ltdl) -> list[tuple[int, int]]:
         ends = j == 0 or mass.ancestors[j] != [*mass.ancestors[j - 1], j - 1]
         if ends and not (firsts and j - firsts[-1] < _SHORT):
             firsts.append(j)
-    return list(zip(firsts, [*firsts[1:], n], strict=True))
+    return list(pairwise([*firsts, n]))
 
 
 def _alike(rows: Array) -> list[list[int]]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from sarrus.model.answer import answer
+from sarrus.spatial.parameter import Parameter
 
 Terms = tuple[tuple[str, float], ...]  # (joint name, number), ...
 
@@ -87,6 +88,11 @@ class Constraint(ABC):
         return isinstance(self.desired, str)
 
     @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of its numbers that are symbols."""
+        return tuple(x for f in fields(self) for x in _scalars(getattr(self, f.name)) if isinstance(x, Parameter))
+
+    @property
     def velocity_only(self) -> bool:
         """Whether it holds velocities, but says nothing about positions."""
         return self.kind in (Kind.LINK, Kind.CENTER_OF_MASS) and self.at is None
@@ -104,6 +110,11 @@ class Constraint(ABC):
         held = [getattr(self, f.name) for f in fields(self) if f.metadata == what]
         terms = [((x, 1.0),) if isinstance(x, str) else x or () for x in held]
         return tuple(name for part in terms for name, _ in part)
+
+
+def _scalars(value: Any) -> list[Any]:
+    """What is in a field, and in the tuples in it."""
+    return [x for part in value for x in _scalars(part)] if isinstance(value, tuple) else [value]
 
 
 AnyConstraint = TypeVar("AnyConstraint", bound=Constraint)

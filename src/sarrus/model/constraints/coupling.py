@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,8 @@ from sarrus.errors import ModelError
 from sarrus.model.answer import answer
 from sarrus.model.constraints.arguments import checked_time
 from sarrus.model.constraints.constraint import JOINT, REFERENCE, Constraint, Kind, Terms
+from sarrus.spatial.arrays import as_field
+from sarrus.spatial.parameter import Parameter
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +45,8 @@ class Coupling(Constraint):
     def in_words(self) -> tuple[str, str]:
         terms = _in_words(self.ratios)
         if self.driver is None:
-            return "coupling", f"{terms} = {self.polynomial[0]:.4g}"
-        polynomial = " ".join(f"{c:+.4g} x^{k}" for k, c in enumerate(self.polynomial) if c)
+            return "coupling", f"{terms} = {_in_short(self.polynomial[0]).removeprefix('+')}"
+        polynomial = " ".join(f"{_in_short(c)} x^{k}" for k, c in enumerate(self.polynomial) if c)
         return "coupling", f"{terms} = {polynomial or '0'}, x = {self.driver}"
 
 
@@ -78,7 +80,7 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
     A gear 1:6 is `coupling({"rotor": 1.0, "link": -6.0})`; a mimic is
     `coupling({"b": 1.0}, driver="a", polynomial=(offset, ratio))`.
 
-    ratios         coefficient by joint name
+    ratios         coefficient by joint name; symbols are parameters of the model, here and in the polynomial
     polynomial     coefficients of 1, x, x^2, ...; without a driver just the constant
     references     positions that coordinates are measured from; 0 where not named
     driver         the joint that the polynomial is of; None: there is none
@@ -93,29 +95,47 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
     joined = "_".join(ratios)
     if not ratios:
         raise ModelError("coupling: it needs at least one joint")
-    for joint, number in [*ratios.items(), *(references or {}).items()]:
-        if not np.isfinite(number):
-            raise ModelError(f"coupling of {joint!r}: the number is {number!r}: it must be finite")
-    if not any(ratios.values()):
+    terms, measured_from = _terms(ratios), _terms(references or {})
+    if all(x == 0.0 for _, x in terms):
         raise ModelError(f"coupling of {', '.join(map(repr, ratios))}: every ratio is zero")
-    coefficients = tuple(float(c) for c in np.atleast_1d(np.asarray(polynomial, dtype=float)))
-    if not coefficients or not np.isfinite(coefficients).all():
+    coefficients = tuple(_numbers(polynomial))
+    if not coefficients or not _are_finite(coefficients):
         raise ModelError(
             f"coupling of {joined!r}: the polynomial is {polynomial!r}: expected finite coefficients of 1, x, x^2, ..."
         )
-    if driver is None and any(coefficients[1:]):
+    if driver is None and any(x != 0.0 for x in coefficients[1:]):
         raise ModelError(
             f"coupling of {joined!r}: a polynomial of degree {len(coefficients) - 1} needs a `driver` joint"
         )
     return Coupling(
-        name or f"coupling_{joined}", _terms(ratios), driver, coefficients, _terms(references or {}),
+        name or f"coupling_{joined}", terms, driver, coefficients, measured_from,
         stabilization=checked_time(stabilization, joined),
     )  # fmt: skip
 
 
 def _terms(numbers: Mapping[str, float]) -> Terms:
-    return tuple((joint, float(x)) for joint, x in numbers.items())
+    terms = []
+    for joint, given in numbers.items():
+        (x,) = found if len(found := _numbers(given)) == 1 else (np.nan,)
+        if not _are_finite((x,)):
+            raise ModelError(f"coupling of {joint!r}: the number is {given!r}: it must be finite")
+        terms.append((joint, x))
+    return tuple(terms)
+
+
+def _numbers(given: Any) -> list[Any]:
+    """Numbers and symbols, one or several."""
+    return as_field(given, (-1,)).tolist()
+
+
+def _are_finite(numbers: Sequence[Any]) -> bool:
+    """Symbols may be anything."""
+    return all(isinstance(x, Parameter) or np.isfinite(x) for x in numbers)
 
 
 def _in_words(terms: Terms) -> str:
-    return " ".join(f"{number:+.4g} {joint}" for joint, number in terms)
+    return " ".join(f"{_in_short(number)} {joint}" for joint, number in terms)
+
+
+def _in_short(number: Any) -> str:
+    return f"+ ({number.expression})" if isinstance(number, Parameter) else f"{number:+.4g}"
