@@ -4,8 +4,9 @@
 
 Ours: `Sarrus/QuadrupedWalk-v0`, actions, observations, rewards and resets included; 20 ms an action, 5 steps of 4 ms.
 MuJoCo's: a robot of the same trunk, legs, masses and gains, gears as armature, feet and trunk that touch a floor, 5
-steps of 4 ms by `mujoco.rollout` on one thread, without observations or rewards. Both stand under small random targets;
-interleaved, the median of the rounds.
+steps of 4 ms by `mujoco.rollout` on one thread, without observations or rewards. Where EnvPool is installed (it is no
+extra of ours: pip install envpool), its Go1 on flat ground on one thread, observations and rewards included; 20 ms an
+action as well, with all shapes of its file. All stand under small random targets; in turns, the median of the rounds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +26,7 @@ LEGS = {"front_left": (1, 1), "front_right": (1, -1), "hind_left": (-1, 1), "hin
 NOISE = 0.1  # of actions
 SETTLE = 20  # actions before times are taken
 KINDS = ("float64", "float32")
+ENVPOOL = "Go1JoystickFlatTerrain-v1"
 
 
 def mjcf(kp: float, kd: float, dt: float) -> str:
@@ -80,6 +84,17 @@ class Peer:
         self.state = states[:, -1]
 
 
+def envpool_robots(count: int) -> Any:
+    """EnvPool's quadrupeds, if it is installed."""
+    if find_spec("envpool") is None:
+        return None
+    import envpool
+
+    robots = envpool.make_gymnasium(ENVPOOL, num_envs=count, num_threads=1)
+    robots.reset()
+    return robots
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--envs", type=int, default=4096)
@@ -89,13 +104,17 @@ def main() -> None:
     variants = {name: sarrus.gym.make_vec("quadruped", "walk", given.envs, threads=1, dtype=name) for name in KINDS}
     peers = max(16, given.envs // 32)  # rates are per robot, and theirs do not depend on how many there are
     peer = Peer(next(iter(variants.values())).task, peers)
+    pool = envpool_robots(peers)
     for envs in variants.values():
         envs.reset(seed=0)
-    rates: dict[str, list[float]] = {name: [] for name in (*KINDS, "MuJoCo")}
+    rates: dict[str, list[float]] = {name: [] for name in (*KINDS, "MuJoCo", *([] if pool is None else ["EnvPool"]))}
     for number in range(-SETTLE, given.rounds):
         for name, envs in variants.items():
             rates[name].append(rate(lambda envs=envs: envs.step(NOISE * rng.normal(size=(given.envs, 12))), given.envs))
         rates["MuJoCo"].append(rate(lambda: peer.step(NOISE * rng.normal(size=(peers, 12))), peers))
+        if pool is not None:
+            actions = (NOISE * rng.normal(size=(peers, 12))).astype(pool.action_space.dtype)
+            rates["EnvPool"].append(rate(lambda: pool.step(actions), peers))
         if number < 0:
             rates = {name: [] for name in rates}
     theirs = np.array(rates["MuJoCo"])
@@ -104,11 +123,14 @@ def main() -> None:
         "|---|---:|---:|---:|---:|",
     ]
     for name, found in rates.items():
-        envs, substeps = variants.get(name), peer.task.substeps
+        envs, median, substeps = variants.get(name), np.median(found), peer.task.substeps
+        if name == "EnvPool":
+            ratio = f"{np.median(np.array(found) / theirs):.2f}"
+            lines.append(f"| EnvPool, `{ENVPOOL}` | {median:,.0f} | {1e6 / median / substeps:.2f} | {ratio} | |")
+            continue
         height = np.median(peer.state[:, 3] if envs is None else envs.situation.q[:, 2])
         ratio = "" if envs is None else f"{np.median(np.array(found) / theirs):.1f}"
         title = "`mujoco.rollout`" if envs is None else f"`VectorEnv`, {name}"
-        median = np.median(found)
         lines.append(f"| {title} | {median:,.0f} | {1e6 / median / substeps:.2f} | {ratio} | {height:.3f} m |")
     print("\n".join(lines))
     if given.write:

@@ -153,6 +153,13 @@ def test_unnamed_things_get_free_names():
         ({"after": '<sensor><jointpos joint="j"/></sensor>'}, "1 sensors: not represented"),
         ({"option": '<option density="1"/>'}, "a fluid (density, viscosity)"),
         ({"after": '<tendon><spatial><site site="s"/><site site="t"/></spatial></tendon>'}, "1 spatial tendons"),
+        (
+            {
+                "joint": '<joint name="j" type="ball"/>',
+                "after": '<tendon><fixed stiffness="1"><joint joint="j" coef="1"/></fixed></tendon>',
+            },
+            "1 tendons over ball or free joints",
+        ),
     ],
 )
 def test_what_is_not_represented_is_reported(options, line):

@@ -132,3 +132,13 @@ def test_unknown_names_are_refused_in_words():
         model.with_constraints(sarrus.coupling({"nothing": 1.0}))
     with pytest.raises(sarrus.errors.SarrusError, match=r"revolved.*helical"):
         assert LoopClosure("loop", "a", "b", "revolved").size
+
+
+@pytest.mark.parametrize(
+    "sum_of", [sarrus.Tendon("t", (("b_joint", 1.0),)), sarrus.coupling({"b_joint": 1.0}, name="t")]
+)
+def test_sums_of_positions_need_joints_of_one_coordinate(sum_of):
+    builder = sarrus.ModelBuilder("ball")
+    builder.add_body("b", joint="spherical", mass=1.0, inertia=np.eye(3))
+    with pytest.raises(sarrus.errors.ModelError, match="'t' adds up positions of 'b_joint', a spherical joint"):
+        builder.build().with_constraints(sum_of)

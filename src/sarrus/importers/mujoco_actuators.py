@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.errors import listed
-from sarrus.importers.mujoco_constraints import fixed_tendons
+from sarrus.importers.mujoco_constraints import fixed_tendons, other_tendon
 from sarrus.importers.mujoco_fields import disabled, field_of, name_of, word
 from sarrus.importers.names import Names
 from sarrus.model.builder import ModelBuilder
@@ -82,7 +82,7 @@ def _joints(mj: Any, k: int, joints: Sequence[str], tendons: dict[int, Any]) -> 
     kind, which = trn(mj.actuator_trntype[k]), int(mj.actuator_trnid[k, 0])
     if kind == trn.mjTRN_TENDON:
         if which not in tendons:
-            return "on spatial tendons"
+            return f"on {other_tendon(mj, which)}"
         total: dict[str, float] = {}
         for joint, coefficient in tendons[which]:
             total[joint] = total.get(joint, 0.0) + coefficient

@@ -68,22 +68,40 @@ def _add_tendons(mj: Any, builder: ModelBuilder, names: Names, tendons: dict[int
             builder.report(f"tendon {name!r}: armature {properties['armature']:g}: not represented", lost=True)
         if any(np.any(field_of(mj, f"tendon_{key}", k)) for key in ("dampingpoly", "stiffnesspoly")):
             builder.report(f"tendon {name!r}: nonlinear damping or spring: only its linear part is kept", lost=True)
-    spatial = [k for k in range(mj.ntendon) if k not in tendons]
-    if spatial:
-        acting = any(np.any(field_of(mj, f"tendon_{key}", k)) for k in spatial for key in _ACTING)
-        builder.report(f"{len(spatial)} spatial tendons: not represented", lost=acting)
+    left_out: dict[str, list[int]] = {}
+    for k in range(mj.ntendon):
+        if k not in tendons:
+            left_out.setdefault(other_tendon(mj, k), []).append(k)
+    for what, which in left_out.items():
+        acting = any(np.any(field_of(mj, f"tendon_{key}", k)) for k in which for key in _ACTING)
+        builder.report(f"{len(which)} {what}: not represented", lost=acting)
 
 
 def fixed_tendons(mj: Any, joints: Sequence[str]) -> dict[int, Terms]:
-    """Per tendon that is a sum of joint positions: (joint, coefficient)."""
+    """Per tendon that is a sum of positions of hinges and slides: (joint, coefficient)."""
+    return {
+        k: tuple((joints[mj.wrap_objid[w]], float(mj.wrap_prm[w])) for w in _wraps(mj, k))
+        for k in range(mj.ntendon)
+        if not other_tendon(mj, k)
+    }
+
+
+def other_tendon(mj: Any, k: int) -> str:
+    """What tendon k is, if it is no sum of positions of hinges and slides."""
     import mujoco
 
-    found = {}
-    for k in range(mj.ntendon):
-        wraps = range(mj.tendon_adr[k], mj.tendon_adr[k] + mj.tendon_num[k])
-        if all(mj.wrap_type[w] == mujoco.mjtWrap.mjWRAP_JOINT for w in wraps):
-            found[k] = tuple((joints[mj.wrap_objid[w]], float(mj.wrap_prm[w])) for w in wraps)
-    return found
+    wrap, jnt = mujoco.mjtWrap, mujoco.mjtJoint
+    if any(mj.wrap_type[w] != wrap.mjWRAP_JOINT for w in _wraps(mj, k)):
+        return "spatial tendons"
+    one_coordinate = (jnt.mjJNT_HINGE, jnt.mjJNT_SLIDE)
+    if any(jnt(mj.jnt_type[mj.wrap_objid[w]]) not in one_coordinate for w in _wraps(mj, k)):
+        return "tendons over ball or free joints"
+    return ""
+
+
+def _wraps(mj: Any, k: int) -> range:
+    """What tendon k is made of."""
+    return range(mj.tendon_adr[k], mj.tendon_adr[k] + mj.tendon_num[k])
 
 
 def _closure(

@@ -280,6 +280,14 @@ def check_constraint_names(model: Model) -> None:
             for name in names:
                 if name not in known:
                     raise unknown_name(f"{what} of constraint {constraint.name!r}:", name, known)
+        for name in constraint.joints:
+            _check_one_coordinate(model, f"constraint {constraint.name!r} adds up positions of", name)
+
+
+def _check_one_coordinate(model: Model, who: str, joint: str) -> None:
+    kind = model.bodies[model.joint_index(joint)].joint.type
+    if kind.nq != 1 or kind.nv != 1:
+        raise ModelError(f"{who} {joint!r}, a {kind.name} joint: it needs joints of one coordinate")
 
 
 def check_actuators(model: Model) -> None:
@@ -289,12 +297,7 @@ def check_actuators(model: Model) -> None:
         for name, _ in found.joints:
             if name not in model._joint_index:
                 raise unknown_name(f"joint of actuator {found.name!r}:", name, model.joint_names)
-            kind = model.bodies[model.joint_index(name)].joint.type
-            if kind.nq != 1 or kind.nv != 1:
-                raise ModelError(
-                    f"actuator {found.name!r} acts on {name!r}, a {kind.name} joint: an actuator needs joints of one "
-                    f"coordinate"
-                )
+            _check_one_coordinate(model, f"actuator {found.name!r} acts on", name)
 
 
 def check_geometries(model: Model) -> None:
