@@ -79,11 +79,11 @@ def _add_tendons(mj: Any, builder: ModelBuilder, names: Names, tendons: dict[int
 
 def fixed_tendons(mj: Any, joints: Sequence[str]) -> dict[int, Terms]:
     """Per tendon that is a sum of positions of hinges and slides: (joint, coefficient)."""
-    return {
-        k: tuple((joints[mj.wrap_objid[w]], float(mj.wrap_prm[w])) for w in _wraps(mj, k))
-        for k in range(mj.ntendon)
-        if not other_tendon(mj, k)
-    }
+    found = {}
+    for k in range(mj.ntendon):
+        if not other_tendon(mj, k):
+            found[k] = tuple((joints[mj.wrap_objid[w]], float(mj.wrap_prm[w])) for w in _wraps(mj, k))
+    return found
 
 
 def other_tendon(mj: Any, k: int) -> str:
