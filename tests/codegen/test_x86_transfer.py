@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sarrus.codegen.emit.host import has_wide_registers
 from sarrus.codegen.runtime.native import build_native
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
-from sarrus.codegen.x86.transfer import MOST_SQUARES, gather_code, scatter_code
+from sarrus.codegen.x86.transfer import LANES, MOST_SQUARES, gather_code, scatter_code
 from tests.codegen.machine_chunks import needs_x86
 
 
@@ -24,10 +25,11 @@ def sums(*sizes: int) -> Tape:
 @pytest.mark.parametrize(
     "sizes", [(1,), (2,), (3,), (4,), (5,), (7,), (8,), (9, 1, 4), (3, 17, 6), (1, 1, 1), (64, 33)]
 )
-@pytest.mark.parametrize("batch", [1, 3, 4, 5, 8, 11, 64])
-def test_every_element_goes_where_it_belongs(sizes, batch):
+@pytest.mark.parametrize("batch", [1, 3, 4, 5, 8, 11, 19, 64])
+@pytest.mark.parametrize("lanes", LANES if has_wide_registers() else LANES[:1])
+def test_every_element_goes_where_it_belongs(sizes, batch, lanes):
     tape = sums(*sizes)
-    native = build_native(tape, lanes=4)
+    native = build_native(tape, lanes=lanes)
     assert min(native.artifact.transfers) >= 0
     inputs = [np.random.default_rng(n).normal(size=(batch, size)) for n, size in enumerate(sizes)]
     outputs = [np.full((batch + 1, size), np.pi) for size in sizes]

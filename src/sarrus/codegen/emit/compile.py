@@ -60,8 +60,8 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
         "code_seconds": clock[2] - clock[1],
     }
     transfers = [-1, -1]
-    if made_by == X86 and (lane.bits, lane.count) == (8 * SCALAR, LANES):
-        code, transfers = _with_transfers(code, tape, planned.ports)
+    if made_by == X86 and lane.bits == 8 * SCALAR and lane.count in LANES:
+        code, transfers = _with_transfers(code, tape, planned.ports, lane.count)
     places, lie = (chunks[0], chunks[-1]), planned.ports
     listed = [[] if slots is None else slots.tolist() for slots in lie.listed]
     steps = words.steps, words.kinds, words.slots
@@ -90,11 +90,11 @@ def _encode(
     return image, True, [places[len(actions) * n : len(actions) * (n + 1)] for n in range(len(lanes))]
 
 
-def _with_transfers(code: bytes, tape: Tape, lie: Ports) -> tuple[bytes, list[int]]:
+def _with_transfers(code: bytes, tape: Tape, lie: Ports, lanes: int) -> tuple[bytes, list[int]]:
     """The image with what moves whole blocks of states, and where that is."""
     inputs, outputs = [port.size for port in tape.inputs], [port.size for port in tape.outputs]
     slots = [lie.slots_of(number, size).tolist() for number, size in enumerate(outputs)]
-    transfers = [gather_code(inputs, outputs), scatter_code(slots)]
+    transfers = [gather_code(inputs, outputs, lanes), scatter_code(slots, lanes)]
     image, places = side_by_side([code, *(x or b"" for x in transfers)])
     return image, [-1 if x is None else place for x, place in zip(transfers, places[1:], strict=True)]
 

@@ -1,7 +1,7 @@
-"""Rows of four states into lanes and back, as straight-line code for one kernel's arrays.
+"""Rows of four or eight states into lanes and back, as straight-line code for one kernel's arrays.
 
-Four columns of four rows are a square, which is transposed in registers. Straight-line code knows lengths and places;
-the drivers' own loops (`emit/batch.py`) must ask for them. They serve where this does not: at the end of a batch, for
+Four columns of four rows are a square, which is transposed in registers; of eight states, the first four rows and then
+the others, each into its half of the lanes. Straight-line code knows lengths and places; the drivers' own loops (`emit/batch.py`) must ask for them. They serve where this does not: at the end of a batch, for
 other lanes, and for arrays so large that the code would not stay in the nearest cache.
 """
 
@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from sarrus.codegen.passes.ports import MOST_FETCHED
 
-LANES, SCALAR = 4, 8  # states, and bytes of a number
+SIDE, SCALAR = 4, 8  # rows of a square, and bytes of a number
+LANES = (SIDE, 2 * SIDE)  # how many states there may be
 LINE = 64  # bytes of a cache line
 MOST_SQUARES = 128  # 16 KB of code
 _RAX, _RCX, _RDX, _RSI, _RDI = 0, 1, 2, 6, 7
@@ -19,62 +20,70 @@ _ROWS = (8, 9, 10, 11)  # r8 .. r11
 _END = b"\xc5\xf8\x77\xc3"  # vzeroupper, ret
 
 
-def gather_code(inputs: Sequence[int], outputs: Sequence[int]) -> bytes | None:
-    """`f(inputs rdi, state rsi, workspace rdx, outputs rcx)`: rows state .. state + 3 of the inputs, whose sizes these
-    are, into slots; the memory of the next four of inputs and outputs is fetched. None: too large.
+def gather_code(inputs: Sequence[int], outputs: Sequence[int], lanes: int = SIDE) -> bytes | None:
+    """`f(inputs rdi, state rsi, workspace rdx, outputs rcx)`: as many rows as there are lanes, from `state` on, of the
+    inputs, whose sizes these are, into slots; the memory of the next rows of inputs and outputs is fetched. None: too
+    large.
     """
-    if _squares(inputs) > MOST_SQUARES or _squares(outputs) > 4 * MOST_SQUARES:
+    if _squares(inputs, lanes) > MOST_SQUARES or _squares(outputs, lanes) > 4 * MOST_SQUARES:
         return None
     code, slot = bytearray(), 0
     for number, size in enumerate(outputs):  # first, while rcx is not needed for anything else
         code += _load_pointer(_RAX, _RCX, 8 * number) + _first_row(size)
-        code += b"".join(_prefetch(_ROWS[0], place, write=True) for place in _next_block(size))
+        code += b"".join(_prefetch(_ROWS[0], place, write=True) for place in _next_block(size, lanes))
     for number, size in enumerate(inputs):
-        code += _load_pointer(_RAX, _RDI, 8 * number) + _first_row(size) + _other_rows(size)
-        code += _moves(range(slot, slot + size), to_rows=False)
-        code += b"".join(_prefetch(_ROWS[0], place, write=False) for place in _next_block(size))
+        code += _load_pointer(_RAX, _RDI, 8 * number) + _first_row(size)
+        code += b"".join(_prefetch(_ROWS[0], place, write=False) for place in _next_block(size, lanes))
+        code += _moves(range(slot, slot + size), lanes, to_rows=False)
         slot += size
     return bytes(code) + _END
 
 
-def scatter_code(outputs: Sequence[Sequence[int]]) -> bytes | None:
-    """`f(outputs rdi, state rsi, workspace rdx)`: slots into rows state .. state + 3 of outputs. None: too large.
+def scatter_code(outputs: Sequence[Sequence[int]], lanes: int = SIDE) -> bytes | None:
+    """`f(outputs rdi, state rsi, workspace rdx)`: slots into rows of the outputs, from `state` on. None: too large.
 
     outputs  of each the slots of its elements
     """
-    if _squares([len(slots) for slots in outputs]) > MOST_SQUARES:
+    if _squares([len(slots) for slots in outputs], lanes) > MOST_SQUARES:
         return None
     code = bytearray()
     for number, slots in enumerate(outputs):
-        code += _load_pointer(_RAX, _RDI, 8 * number) + _first_row(len(slots)) + _other_rows(len(slots))
-        code += _moves(slots, to_rows=True)
+        code += _load_pointer(_RAX, _RDI, 8 * number) + _first_row(len(slots))
+        code += _moves(slots, lanes, to_rows=True)
     return bytes(code) + _END
 
 
-def _squares(sizes: Sequence[int]) -> int:
-    return sum(-(-size // LANES) for size in sizes)
+def _squares(sizes: Sequence[int], lanes: int) -> int:
+    return lanes // SIDE * sum(-(-size // SIDE) for size in sizes)
 
 
-def _next_block(size: int) -> range:
-    """Where cache lines of the four rows after these begin, which are one piece of memory; none if they are many."""
-    start = LANES * size * SCALAR
+def _next_block(size: int, lanes: int) -> range:
+    """Where cache lines of the rows after these begin, which are one piece of memory; none if they are many."""
+    start = lanes * size * SCALAR
     return range(start, 2 * start if start <= MOST_FETCHED else start, LINE)
 
 
-def _moves(slots: Sequence[int], to_rows: bool) -> bytes:
+def _moves(slots: Sequence[int], lanes: int, to_rows: bool) -> bytes:
     """In squares, the last of which overlaps the one before where they do not come out even; few columns one by one."""
-    firsts = list(range(0, len(slots) - LANES + 1, LANES))
-    if not firsts:
-        return b"".join(_column(x, slot, to_rows) for x, slot in enumerate(slots))
-    if len(slots) % LANES:
-        firsts.append(len(slots) - LANES)
-    return b"".join(_square(x, slots[x : x + LANES], to_rows) for x in firsts)
+    code, size = b"", len(slots)
+    firsts = list(range(0, size - SIDE + 1, SIDE))
+    if firsts and size % SIDE:
+        firsts.append(size - SIDE)
+    for first_lane in range(0, lanes, SIDE):
+        code += _following_rows(size) if first_lane else b""
+        code += _other_rows(size)
+        places = [(slot * lanes + first_lane) * SCALAR for slot in slots]
+        if firsts:
+            code += b"".join(_square(x, places[x : x + SIDE], to_rows) for x in firsts)
+        else:
+            code += b"".join(_column(x, place, to_rows) for x, place in enumerate(places))
+    return code
 
 
-def _square(column: int, slots: Sequence[int], to_rows: bool) -> bytes:
+def _square(column: int, places: Sequence[int], to_rows: bool) -> bytes:
     """Registers 0 .. 3 hold what is moved, 4 .. 7 and 8 .. 11 the two steps of the transposition."""
     in_rows = [(row, column * SCALAR) for row in _ROWS]
-    in_slots = [(_RDX, slot * LANES * SCALAR) for slot in slots]
+    in_slots = [(_RDX, place) for place in places]
     sources, targets = (in_slots, in_rows) if to_rows else (in_rows, in_slots)
     code = b"".join(_vector(0x10, n, *place) for n, place in enumerate(sources))
     for n, (opcode, a, b) in enumerate(((0x14, 0, 1), (0x15, 0, 1), (0x14, 2, 3), (0x15, 2, 3)), start=4):
@@ -84,10 +93,10 @@ def _square(column: int, slots: Sequence[int], to_rows: bool) -> bytes:
     return code + b"".join(_vector(0x11, n + 8, *place) for n, place in enumerate(targets))
 
 
-def _column(column: int, slot: int, to_rows: bool) -> bytes:
+def _column(column: int, place: int, to_rows: bool) -> bytes:
     code = b""
     for n, row in enumerate(_ROWS):
-        in_row, in_slot = (row, column * SCALAR), (_RDX, (slot * LANES + n) * SCALAR)
+        in_row, in_slot = (row, column * SCALAR), (_RDX, place + n * SCALAR)
         source, target = (in_slot, in_row) if to_rows else (in_row, in_slot)
         for opcode, (base, offset) in ((0x10, source), (0x11, target)):  # vmovsd
             code += _vex(1, 3, 0, 0, base, wide=False) + bytes([opcode]) + _memory(0, base, offset)
@@ -103,6 +112,11 @@ def _first_row(size: int) -> bytes:
 def _other_rows(size: int) -> bytes:
     """r9 .. r11: the rows after r8."""
     return b"".join(b"\x4d\x8d" + _memory(row, _ROWS[0], n * size * SCALAR) for n, row in enumerate(_ROWS[1:], start=1))
+
+
+def _following_rows(size: int) -> bytes:
+    """r8: the row after r11."""
+    return b"\x4d\x8d" + _memory(_ROWS[0], _ROWS[0], SIDE * size * SCALAR)
 
 
 def _load_pointer(register: int, base: int, offset: int) -> bytes:
