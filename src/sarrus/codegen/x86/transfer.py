@@ -1,8 +1,9 @@
 """Rows of four or eight states into lanes and back, as straight-line code for one kernel's arrays.
 
 Four columns of four rows are a square, which is transposed in registers; of eight states, the first four rows and then
-the others, each into its half of the lanes. Straight-line code knows lengths and places; the drivers' own loops (`emit/batch.py`) must ask for them. They serve where this does not: at the end of a batch, for
-other lanes, and for arrays so large that the code would not stay in the nearest cache.
+the others, each into its half of the lanes. Straight-line code knows lengths and places; the drivers' own loops
+(`emit/batch.py`) must ask for them. They serve where this does not: at the end of a batch, for other lanes, and for
+arrays so large that the code would not stay in the nearest cache.
 """
 
 from __future__ import annotations
