@@ -108,12 +108,14 @@ def test_a_worker_is_killed(states, expected, tmp_path):
 
 
 SWEEP = """
+import signal
 import sys
 from pathlib import Path
 import numpy as np
 import ray
 import sarrus
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where tests run in the background
 ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=200 * 2**20)
 simulation = sarrus.Simulation(sarrus.zoo.four_bar(), 1e-3, record=("status",), record_every=1000)
 q, v = sarrus.random_state(simulation.model, rng=0, batch=200)
@@ -135,9 +137,8 @@ def test_ctrl_c_keeps_whole_pieces(tmp_path):
     """To the whole group of processes, as a terminal sends it: what is there is whole, and the rest is computed."""
     command = [sys.executable, "-c", SWEEP, str(tmp_path)]
     piped = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # it is ignored in the background
     said = []
-    with subprocess.Popen(command, start_new_session=True, **heard, **piped) as process:
+    with subprocess.Popen(command, start_new_session=True, **piped) as process:
         for line in process.stdout:
             said.append(line.split())
             if said[-1] == ["piece", "3"] and said.count(["piece", "3"]) == 1:  # not again when it is resumed
