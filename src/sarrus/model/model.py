@@ -270,7 +270,9 @@ def _check_distinct(what: str, named: Iterable[Constraint | Actuator | Geometry]
 
 
 def check_constraint_names(model: Model) -> None:
-    """Every name that a constraint uses exists, and no two constraints share theirs."""
+    """Every name that a constraint uses exists, no two constraints share theirs, and sums of positions are over joints
+    of one coordinate.
+    """
     _check_distinct("constraints", model.constraints)
     for constraint in model.constraints:
         for what, names, known in (
