@@ -121,8 +121,12 @@ class Kernel:
                 result = self._fast(*arrays)  # None: not exactly one state of the right type
                 if result is not None:
                     return result if self._result is None else self._of_one(result)
-            elif self._wrote_one(arrays, out if isinstance(out, (tuple, list)) else (out,)):
+            elif self._wrote_one(arrays, _listed(out)):
                 return self._wrapped((), out)
+        if not named and not return_status:
+            found = self._batch_on_one_thread(arrays, threads, self._new if out is None else lambda _: _listed(out))
+            if found is not None:
+                return self._wrapped(found[1], out)
         held: list[Any] = []
         batch = None if named or return_status else plain_batch(arrays, self._shapes, self.dtype, held)
         if batch is None:
@@ -132,11 +136,32 @@ class Kernel:
             self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
         return self._wrapped(outputs, out)
 
+    def _batch_on_one_thread(
+        self,
+        arrays: tuple[Any, ...],
+        threads: int | None,
+        memory: Callable[[int], Sequence[Any]],
+        validate: bool = False,
+    ) -> tuple[bool, Sequence[Any]] | None:
+        """Whether all arguments of a batch are valid, if it is to `validate`, and its outputs, in what `memory` gives
+        for so many states. None: these are not arrays just as native code wants them, or are worth more threads.
+        """
+        if len(arrays) != len(self._shapes) or not arrays:
+            return None
+        first = arrays[0]
+        if type(first) is not np.ndarray or first.ndim != len(self._shapes[0]) + 1 or len(first) < 2:
+            return None
+        if self.threads_for(len(first), threads) != 1:
+            return None
+        outputs = memory(len(first))
+        valid = self.native.call_batch((*arrays, *outputs), validate)
+        return None if valid is None else (valid, outputs)
+
     def _wrote_one(self, arrays: tuple[Any, ...], outputs: Sequence[Any]) -> bool:
         """Whether this was one state, in arrays just as native code wants them, whose results are in `outputs` now."""
         if len(arrays) != len(self._shapes) or len(outputs) != len(self._output_shapes):
             return False  # (an input too many is no output)
-        if any(type(x) is not np.ndarray for x in outputs):
+        if any(type(x) is not np.ndarray or x.shape != s for x, s in zip(outputs, self._output_shapes, strict=True)):
             return False
         if any(np.may_share_memory(*pair) for pair in combinations(outputs, 2)):
             return False
@@ -166,11 +191,15 @@ class Kernel:
         memory   what gives arrays for the results of so many states; default: new ones
         threads  how many to use; default: as many as are worth it
         """
+        memory = self._new if memory is None else memory
+        found = self._batch_on_one_thread(arrays, threads, memory, validate=True)
+        if found is not None:
+            return self._wrapped(found[1], None) if found[0] else None
         held: list[Any] = []
         batch = plain_batch(arrays, self._shapes, self.dtype, held)
         if not batch:
             return None
-        outputs = self._outputs(None, (batch,), held) if memory is None else memory(batch)
+        outputs = memory(batch)
         valid = self.native.run_checked(
             (*arrays, *outputs), batch, self.threads_for(batch, threads), may_overlap=False, validate=True
         )
@@ -179,15 +208,19 @@ class Kernel:
     def _wrapped(self, outputs: Sequence[Any], out: Any) -> Any:
         """What is returned: the very arrays that were given to write into, if some were."""
         if out is not None:
-            outputs = out if isinstance(out, (tuple, list)) else (out,)
+            outputs = _listed(out)
         if self._result is None:
             return outputs[0]
         return self._result(*(self._algorithm.with_whole_numbers(outputs) if out is None else outputs))
 
+    def _new(self, *batch: int) -> list[np.ndarray]:
+        """New memory for the results of so many states."""
+        return [empty("a result", (*batch, *shape), self.dtype) for shape in self._output_shapes]
+
     def _outputs(self, out: Any, batch: tuple[int, ...], held: list[Any]) -> list[np.ndarray]:
         """Where results go: new memory, or that of `out`, which stays as it is found while `held` lives."""
         if out is None:
-            return [empty("a result", (*batch, *shape), self.dtype) for shape in self._output_shapes]
+            return self._new(*batch)
         return given_outputs(self.tape.outputs, out, batch, self.dtype, held)
 
     def _careful(
@@ -209,8 +242,14 @@ class Kernel:
 
     def threads_for(self, batch: int, threads: int | None) -> int:
         """How many threads to use for a batch: those asked for, or as many as are worth it."""
-        # (What some states need, and what is iterated, is no part of the count, but it is of the tape.)
-        return threads_for(batch * max(self.op_count.total, len(self.tape)), threads)
+        return threads_for(batch * self._work, threads)
+
+    @cached_property
+    def _work(self) -> int:
+        """Operations of a state. (What some states need, and what is iterated, is no part of the count, but of the
+        tape.)
+        """
+        return max(self.op_count.total, len(self.tape))
 
     @cached_property
     def casadi_function(self) -> Any:
@@ -279,3 +318,8 @@ class Kernel:
             f"  compiling  {sum(seconds.values()):.3f} s: {spent}\n"
             f"  hash       {self.source_hash[:16]}"
         )
+
+
+def _listed(out: Any) -> Sequence[Any]:
+    """What was given to write into, one thing per output."""
+    return out if isinstance(out, (tuple, list)) else (out,)
