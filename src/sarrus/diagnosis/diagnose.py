@@ -46,7 +46,7 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
     v        (nv,) for the search for conflicts; default: zero
     k        accelerations declared as "input", for that search; default: zero
     returns  a `Diagnosis`; `print` says it in words
-    errors   `UnsupportedError`: a model with symbols; `StateError`: arrays of a wrong shape
+    errors   `UnsupportedError`: a model with symbols; `StateError`: arrays of the wrong shape
 
     >>> sarrus.diagnose(sarrus.zoo.four_bar()).mobility
     1

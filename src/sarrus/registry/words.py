@@ -30,7 +30,7 @@ OPTIONS = {
     "max_iterations": "at most so many solves, the first included",
     "rank_tolerance": "rows that are independent by less than this (a relative singular value) count as dependent",
     "mu": "penalty of all rows, large is stiff; default: chosen from the mechanism",
-    "fallback": "the method for states that this one cannot do; None: the status tells",
+    "fallback": "the method for states that this one cannot solve; None: the status reports them",
     "weight": "R^-1 for constraints that were declared without a softness R of their own",
     "motors": "what is actuated: names of joints, and of embedded loop closures whose joint turns or slides",
 }  # fmt: skip

@@ -27,7 +27,7 @@ def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
     q, v      (n,) or (B, n): rad, m; rad/s, m/s
     controls  (nu,) or (B, nu), in the order of `model.actuators`
     returns   (nv,) or (B, nv): N m, N
-    errors    `StateError`: arrays of a wrong shape, or not finite; `UnsupportedError`: a model without actuators
+    errors    `StateError`: arrays of the wrong shape, or not finite; `UnsupportedError`: a model without actuators
 
     >>> text = "<mujoco><worldbody><body><joint name='hip'/><geom size='.1'/></body></worldbody>"
     >>> robot = sarrus.load(text + "<actuator><motor joint='hip' gear='6'/></actuator></mujoco>")

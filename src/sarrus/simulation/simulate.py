@@ -39,8 +39,8 @@ def simulate(
     """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
 
     returns          a `Trajectory`
-    errors           `StateError`: arrays of a wrong shape, a duration shorter than a step; `UnknownNameError`: no such
-                     integrator, method or setting
+    errors           `StateError`: arrays of the wrong shape, a duration shorter than a step; `UnknownNameError`: no
+                     such integrator, method or setting
 
     >>> sarrus.simulate(sarrus.zoo.chain(2), duration=0.01).q.shape
     (11, 2)
@@ -66,7 +66,7 @@ def rollout(
     As `simulate`, but `project_every` is None and `record` is ("q", "v", "status") unless you say otherwise.
 
     returns  a `Trajectory`
-    errors   `StateError`: arrays of a wrong shape
+    errors   `StateError`: arrays of the wrong shape
 
     >>> robot = sarrus.zoo.chain(2)
     >>> sarrus.rollout(robot, *sarrus.random_state(robot, rng=0, batch=3), steps=5).q.shape

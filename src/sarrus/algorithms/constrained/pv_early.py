@@ -52,8 +52,8 @@ def pv_early(
     only the first r of them see it; those multipliers are resolved at once (eqs 61-63) and only the others go on to the
     parent. For a joint with one degree of freedom Q is one reflection (eq. 65), else a QR factorization of K S.
 
-    fallback: the method for states that this one cannot do (straight legs, rows that are dependent); None: the status
-    tells
+    fallback: the method for states that this one cannot solve (straight legs, rows that are dependent); None: the
+    status reports them
     """
     at = mechanism(model, q, v, tau, external_forces)
     rows, nodes = rows_of(at, k, "pv_early"), at.nodes

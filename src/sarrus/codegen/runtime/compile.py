@@ -62,8 +62,8 @@ def compile(  # the name users expect; the builtin is not used here
     options          fixed arguments of the method, e.g. `frame="left_foot"`
     cache            whether a kernel on disk will do, and this one is kept there
     returns          a `Kernel`
-    errors           `UnknownNameError`: no such method, input or option; `UnsupportedError`: a method that cannot do
-                     this model, or a derivative that it does not have
+    errors           `UnknownNameError`: no such method, input or option; `UnsupportedError`: the method does not
+                     support this model, or a derivative that it does not have
 
     >>> robot = sarrus.zoo.chain(2)
     >>> kernel = sarrus.compile(robot, "aba")

@@ -41,7 +41,7 @@ def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None
     q, v      (n,) or (B, n)
     contacts  how things touch, `restitution` among it
     returns   `v` after it, `contacts` with impulses (N s), `residual` (m/s), `status`
-    errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of a wrong shape
+    errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of the wrong shape
 
     >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"
     >>> robot = sarrus.load(f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>")
