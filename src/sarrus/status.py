@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """An integer, larger the worse; `.words` says what it means and, where there is something to do, what.
+    """An integer; larger is worse. `.words` says what it means and, where something can be done, what.
 
     >>> sarrus.Status.OK.words, sarrus.Status(0) is sarrus.Status.OK
     ('ok', True)

@@ -36,7 +36,7 @@ def simulate(
     method: str | None = None,
     **more: Any,
 ) -> Trajectory:
-    """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
+    """Simulates a robot from an initial state; returns a `Trajectory`. With q0 (B, nq), a batch of robots.
 
     returns          a `Trajectory`
     errors           `StateError`: arrays of the wrong shape, a duration shorter than a step; `UnknownNameError`: no
@@ -59,11 +59,11 @@ def rollout(
     dt: float | None = None,
     **more: Any,
 ) -> Trajectory:
-    """A batch of robots over time, in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv), or controls.
+    """Simulates a batch of robots in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv), or controls.
 
     steps  how many; default: as many as `tau` or `controls` have
 
-    As `simulate`, but `project_every` is None and `record` is ("q", "v", "status") unless you say otherwise.
+    Like `simulate`, but with `project_every=None` and `record=("q", "v", "status")` by default.
 
     returns  a `Trajectory`
     errors   `StateError`: arrays of the wrong shape

@@ -58,26 +58,25 @@ _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4, "closed": 1e-4}
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """How a robot is stepped through time, and what is recorded of it: settings that are checked when they are made.
+    """How a robot is stepped through time, and what is recorded: settings that are checked once, on creation.
 
     dt             seconds per step; None: as the model's file says, or 1e-3
     integrator     semi_implicit_euler, implicit, rk4, adaptive; auto: implicit where springs, dampers or servos are
                    stiff for steps of that size, else semi_implicit_euler (`notes` says why)
-    method         of forward dynamics (`sarrus.methods()`); None: by its plan (`sarrus.plan`), or
-                   until there is one what fits the robot's structure
+    method         of forward dynamics (`sarrus.methods()`); None: the plan (`sarrus.plan`), or if there is none what
+                   suits the robot's structure
     controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
-    options        of the method: a dictionary
-    project_every  steps after which the state is projected onto the constraints, or before, once they are open by
-                   1e-5 m or rad; None: never; "auto": 10 where there are constraints and no Baumgarte feedback
-    stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
+    options        a dictionary with options of the method
+    project_every  steps after which the state is projected onto the constraints; earlier if they are open by 1e-5 m or
+                   rad; None: never; "auto": 10 if there are constraints and no Baumgarte feedback
+    stabilization  time constant of Baumgarte stabilization in seconds, for constraints that have none of their own
     joint_forces   damping, springs, friction, limits, effort limits: all, none, or a `JointForces`
-    contacts       whether what can touch does: True, False, or a `ContactOptions`
+    contacts       whether shapes that can meet touch: True, False, or a `ContactOptions`
     accuracy       of the adaptive integrator: error of a step, in radians or metres (and per second)
-    record         what is recorded, beside q and v: tau, qdd, forces, residual, iterations, status,
-                   contacts
+    record         what is recorded besides q and v: tau, qdd, forces, residual, iterations, status, contacts
     record_every   steps from one recorded state to the next; the first and the last are always recorded
-    threads        for a batch; None: as many as are worth it
-    dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
+    threads        for a batch; None: as many as pay off
+    dtype          float64, or float32: twice as many states at once, with 6 to 7 digits
     parameters     of a model with CasADi symbols: their values by name. They are inputs of compiled steps, so that
                    `dataclasses.replace(simulation, parameters=...)` compiles nothing again, and `linearize` and `vjp`
                    differentiate with respect to them, in this order
@@ -165,20 +164,21 @@ class Simulation:
         save: str | PathLike[str] | None = None,
         resume: bool = False,
     ) -> Trajectory:
-        """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
+        """Simulates a robot from an initial state; returns a `Trajectory`. With q0 (B, nq), a batch of robots.
 
-        q0, v0           where it starts; default: the model's home (or neutral) configuration, at rest
+        q0, v0           initial state; default: the model's home (or neutral) configuration, at rest
         duration         seconds; or `steps`
         tau              joint forces, (nv,), (T, nv) for every step or (B, T, nv); added to the controller's
-        controls         of the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
+        controls         for the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
                          `sarrus.controller`; None: actuators do nothing
-        external_forces  on bodies, in their frames: (nb, 6), (T, nb, 6) or (B, T, nb, 6); effort limits do not cut them
-        progress         called now and then with (steps done, steps in all)
-        save             a file (.npz, .parquet), or a directory to which a long simulation is streamed, memory bounded
-        resume           go on with what is in that directory
+        external_forces  on bodies, in their frames: (nb, 6), (T, nb, 6) or (B, T, nb, 6); not subject to effort limits
+        progress         called now and then with (steps done, total steps)
+        save             a file (.npz, .parquet), or a directory to which a long simulation is streamed with bounded
+                         memory
+        resume           continue from what is in that directory
 
-        Ctrl-C ends it early: the trajectory has what was computed (`settings["interrupted"]`). A state that diverges
-        keeps its last finite values and does not disturb the others of a batch: see `status`.
+        Ctrl-C ends it early: the trajectory contains what was computed (`settings["interrupted"]`). A state that
+        diverges keeps its last finite values and does not disturb the rest of the batch: see `status`.
         """
         if steps is None:
             count = positive_number("duration", duration, least=0.0) / self.dt

@@ -67,12 +67,11 @@ class OpCount:
     """Exact operation counts of a traced algorithm, after common-subexpression elimination.
 
     `by_kind` has add (with subtractions and negations), mul, div, sqrt, trig (a sine or a cosine is one) and, where
-    they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one), compare (of what branches) and pick
-    (taking one of a list, however long it is).
-    A fused multiply-add counts as its two operations. How often an iteration runs depends on the state, so its step is
-    counted once, and `per_iteration` says how much of the total that is; a repetition is counted as often as it is
-    done. What only some states need (a method that
-    takes over where another fails) is not part of the total: `fallback` says how much it is.
+    they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one), compare (for branches) and pick
+    (taking one element of a list of any length). A fused multiply-add counts as its two operations. How often an
+    iteration runs depends on the state, so its step is counted once, and `per_iteration` says how much of the total
+    that is; a repetition is counted as often as it runs. What only some states need (a method that takes over where
+    another fails) is not part of the total; `fallback` says how much it is.
 
     >>> sarrus.op_count(sarrus.zoo.chain(2), "aba").by_kind["trig"]
     4

@@ -36,18 +36,18 @@ _AT_LIMIT = 1e-2  # radians or metres
 
 @dataclass(frozen=True)
 class ContactOptions:
-    """How a robot and its surroundings touch (`sarrus.Simulation(..., contacts=ContactOptions(restitution=0.5))`).
+    """How a robot touches its surroundings (`sarrus.Simulation(..., contacts=ContactOptions(restitution=0.5))`).
 
-    restitution     part of the speed with which what hits something leaves it again
-    self_collision  whether bodies of one robot touch each other, too; those of two robots, or a robot and a thing,
+    restitution     rebound speed as a fraction of the impact speed
+    self_collision  whether bodies of one robot touch each other; those of two robots, or of a robot and an object,
                     always do
-    pairs           names of geometries, two each, that may touch, and no others; None: what the model says
-    slots           how many contacts there may be at a time; None: what seems enough. The nearest ones count
-    stiffness       N/m of a contact that gives way; None: it does not
-    damping         N s/m of one that gives way
-    joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
-    tolerance       m/s to which the contact problem is solved
-    convex          the convex relaxation instead of Coulomb's law: what slides lifts off a little
+    pairs           the only pairs of geometries, by name, that may touch; None: as the model says
+    slots           how many contacts there may be at a time; None: an estimate. If there are more, the nearest count
+    stiffness       N/m of a compliant contact; None: contacts are rigid
+    damping         N s/m of a compliant contact
+    joint_limits    True: as contacts, which push but never pull; False: as springs (`JointForces`)
+    tolerance       in m/s, for the solution of the contact problem
+    convex          use the convex relaxation instead of Coulomb's law: sliding contacts lift off a little
 
     >>> sarrus.ContactOptions(restitution=0.5).restitution
     0.5
