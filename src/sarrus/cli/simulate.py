@@ -44,8 +44,8 @@ def simulate(
     integrator: Annotated[
         str | None,
         typer.Option(
-            help="semi_implicit_euler, implicit, rk4 or adaptive (the last two without contacts). Default: that of the file; "
-            "implicit if joints are stiff, rk4 or adaptive without contacts and damping, otherwise the first."
+            help="semi_implicit_euler, implicit, rk4 or adaptive (the last two without contacts). Default: as in the "
+            "file; implicit if joints are stiff, rk4 or adaptive without contacts and damping, otherwise the first."
         ),
     ] = None,
     method: Annotated[
