@@ -39,8 +39,7 @@ def ce_rnea(
     external_forces: Array | None = None,
     motors: tuple[str, ...] = (),
 ) -> EmbeddedForcesResult:
-    """Forces on the independent velocities, and those of motors, for an acceleration (section V of the embedding
-    paper).
+    """Forces on the independent velocities, and those of motors, for an acceleration (embedding paper, section V).
 
     Newton and Euler outward and inward over all bodies; then G^T maps the forces on all joints to the independent
     velocities.
