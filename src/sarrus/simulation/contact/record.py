@@ -40,15 +40,16 @@ class ContactRecord:
         """From what a step or a trajectory recorded, (..., 14 s)."""
         slots = np.asarray(recorded, float)
         slots = slots.reshape(*slots.shape[:-1], -1, SLOT_NUMBERS)
-        parts = (slots[..., k : k + 3] for k in (2, 5, 8, 11))
+        points, normals, forces, torques = (slots[..., k : k + 3] for k in (2, 5, 8, 11))
         numbers = slots[..., 0].astype(int)
-        return ContactRecord(numbers, slots[..., 1], *parts, tuple((a, b) for a, b in names))
+        names = tuple((a, b) for a, b in names)
+        return ContactRecord(numbers, slots[..., 1], points, normals, forces, torques, names)
 
     def __getitem__(self, part: Any) -> ContactRecord:
         """Those of a part in time, or of one robot: `contacts[-1]`, `contacts[3, ::10]`."""
         numbers, gaps = self.numbers[part], self.gaps[part]
-        vectors = (x[part] for x in (self.points, self.normals, self.forces, self.torques))
-        return ContactRecord(numbers, gaps, *vectors, self.names)
+        points, normals = self.points[part], self.normals[part]
+        return ContactRecord(numbers, gaps, points, normals, self.forces[part], self.torques[part], self.names)
 
     @property
     def touching(self) -> Array:
