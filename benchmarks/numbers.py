@@ -90,8 +90,8 @@ def model_of(name: str) -> Model | None:
 
 
 def counts(algorithm: sarrus.Algorithm, page: str = "", robots: bool = True) -> dict[str, str]:
-    """Exact operations on the models that it is meant for; of robots that are not asked for, or whose files are missing,
-    as the page has them."""
+    """Exact operations on the models that it is meant for. Of robots that are not asked for, or whose files are
+    missing, as the page has them."""
     found: dict[str, str] = {}
     constrained = bool(algorithm.supports & (sarrus.Feature.ROWS | sarrus.Feature.EMBEDDED))
     small = [name for name in MODELS if constrained != (name == "`zoo.chain(7)`")]
