@@ -13,7 +13,7 @@ import numpy as np
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
-from sarrus.spatial.extremes import larger
+from sarrus.spatial.extremes import larger, smaller
 from sarrus.spatial.norms import root
 from sarrus.spatial.precision import epsilon
 
@@ -118,4 +118,18 @@ def residual(p: Scaled, x: Array, c: Array, strict: float = 1.0) -> Scalar:
         squares = larger(pushed * pushed + a[2] * a[2], sliding * sliding + normal * normal)
         not_complementary = work / (root(squares) + tiny())
         worst = larger(worst, p.w[rows.start] * larger(larger(strict * outside, entering), not_complementary))
+    return worst
+
+
+def askew(p: Scaled, x: Array, c: Array) -> Scalar:
+    """How far friction is from being against the sliding, as a velocity of its own row, or how fast that is, where it
+    is slower: the worst contact.
+    """
+    worst: Scalar = 0.0
+    for rows, mu in zip(p.contacts, p.friction, strict=True):
+        a, b = x[rows], c[rows]
+        sliding = length(b[0], b[1])
+        over = mu * larger(a[2], 0.0) / (sliding + tiny())
+        missing = length(a[0] + over * b[0], a[1] + over * b[1])
+        worst = larger(worst, p.w[rows.start] * smaller(sliding, missing))
     return worst
