@@ -138,7 +138,7 @@ def _solution(at: Mechanism, rows: list[Rows], kkt: Kkt, softly: bool) -> tuple[
         status: Scalar = Status.OK
         if not softly:
             growth = ldl_growth(Lambda, typical_mobilities(at.model))
-            status = proved(rows, [r.residual(a) for r in rows], a, growth, [free])
+            status = proved(rows, [r.residual(a) for r in rows], a, growth, [free], added=growth)
         status = if_determined(status, at.model, factor.pivots(at.nodes))
         return qdd, f, if_finite(status, Status.NOT_FINITE, qdd, f)
 
