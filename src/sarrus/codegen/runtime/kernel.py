@@ -21,7 +21,9 @@ from sarrus.codegen.runtime.call_arrays import (
 from sarrus.codegen.runtime.native import NativeKernel, build_native, lane_of
 from sarrus.codegen.runtime.threads import threads_for
 from sarrus.codegen.tape.tape import OpCount, Tape
+from sarrus.errors import UnsupportedError
 from sarrus.model.arguments import empty
+from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.status import Status
 
@@ -44,6 +46,7 @@ class Kernel:
     model_name  of the robot that it was compiled for
     native      the machine code
     key         under which it is kept on disk; None: it is not
+    jacobian    what makes the robot and the tape of the method's Jacobian; None: it is not known (any more)
 
     >>> kernel = sarrus.compile(sarrus.zoo.chain(2), "aba")
     >>> kernel.input_names
@@ -52,7 +55,15 @@ class Kernel:
     (2,)
     """
 
-    def __init__(self, algorithm: AnyAlgorithm, model_name: str, native: NativeKernel, key: str | None = None) -> None:
+    def __init__(
+        self,
+        algorithm: AnyAlgorithm,
+        model_name: str,
+        native: NativeKernel,
+        key: str | None = None,
+        jacobian: Callable[[], tuple[Model, Tape]] | None = None,
+    ) -> None:
+        self._jacobian = jacobian
         self.method = algorithm.name
         self.model_name = model_name
         self.native = native
@@ -243,14 +254,40 @@ class Kernel:
     @cached_property
     def casadi_function(self) -> Any:
         """The same computation as a CasADi Function, inputs and outputs by name."""
-        from sarrus.codegen.tape.c_export import identifier
         from sarrus.codegen.tape.casadi_export import casadi_function
 
-        return casadi_function(self.tape, f"{identifier(self.model_name)}_{self.method}")
+        return casadi_function(self.tape, self._casadi_name)
 
-    def to_casadi(self) -> Any:
-        """The CasADi Function, for users of CasADi, acados or rockit."""
-        return self.casadi_function
+    @cached_property
+    def _with_jacobian(self) -> Any:
+        """The same, with our own Jacobian, if there is one."""
+        from sarrus.codegen.tape.casadi_export import casadi_function, casadi_jacobian
+
+        try:
+            model, derivative = (None, None) if self._jacobian is None else self._jacobian()
+            if model is None or derivative is None:
+                return self.casadi_function
+            values = casadi_function(derivative, f"{self._casadi_name}_derivative")
+        except UnsupportedError:  # it has none, or one too long to be written out
+            return self.casadi_function
+        jacobian = casadi_jacobian(model, self.tape, derivative, values, self._casadi_name)
+        return casadi_function(self.tape, self._casadi_name, jacobian)
+
+    @property
+    def _casadi_name(self) -> str:
+        from sarrus.codegen.tape.c_export import identifier
+
+        return f"{identifier(self.model_name)}_{self.method}"
+
+    def to_casadi(self, jacobian: bool = True) -> Any:
+        """The CasADi Function, for users of CasADi, acados or rockit.
+
+        jacobian  whether its Jacobian is ours: in closed form where there is one, at the solution for methods that
+                  iterate, with respect to the components of q (a quaternion does not get longer). CasADi takes it where
+                  the function is called with MX; called with SX, it is written out, and CasADi differentiates that.
+                  Kernels that were pickled, and what has no derivative, have CasADi's
+        """
+        return self._with_jacobian if jacobian else self.casadi_function
 
     def to_c(self, directory: str | Path, name: str | None = None) -> Path:
         """Write NAME.c and NAME.h, dependency-free C99, into a directory. Returns the path of the C file."""

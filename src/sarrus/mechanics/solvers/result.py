@@ -82,7 +82,7 @@ def result(
     with stage("result"):
         residuals = [r.residual(a) for r in rows]
         if rows and not soft:
-            status = proved(rows, residuals, a, growth, free, growth if added is None else added)
+            status = proved(rows, residuals, a, growth, free, added)
     return result_with_status(at, rows, qdd, lam, joined(residuals), 0.0, status, pivots)
 
 
@@ -124,11 +124,12 @@ def proved(
     a: Sequence[Array],
     growth: Scalar,
     free: Sequence[Array],
-    added: Scalar,
+    added: Scalar | None = None,
 ) -> Scalar:
     """The status of accelerations `a` that leave these residuals."""
     off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a) + size(*free))
     growth = 1.0 + growth  # of pivots that are all infinite it is zero
+    added = growth if added is None else added
     balanced = choose(added, within(_GROWTH, 1e3) / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
     met = choose(off * root(growth), scale, balanced, Status.CONSTRAINTS_NOT_MET)
     return choose(scale, largest(), met, Status.NOT_FINITE)  # beside infinity everything is small
