@@ -118,7 +118,7 @@ def test_four_corners_share_a_load():
 
 
 def test_a_batch_and_what_is_on_the_edge():
-    """A ball at rest, just closed: raised it falls in one step, pressed it is pushed out by and by. One side is given."""
+    """A ball at rest, just closed: raised it falls in one step, pressed it is pushed out by and by."""
     simulation = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=EXACT)
     q = np.tile([0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0], (3, 1))
     q[1:, 2] += [-1e-4, 0.3]
