@@ -43,7 +43,7 @@ class ContactOptions:
                     always do
     pairs           the only pairs of geometries, by name, that may touch; None: as the model says
     slots           how many contacts there may be at a time; None: an estimate. If there are more, the nearest count
-    stiffness       N/m of a compliant contact; None: contacts are rigid
+    stiffness       N/m of a compliant contact point along its normal; None: contacts are rigid
     damping         N s/m of a compliant contact
     joint_limits    True: as contacts, which push but never pull; False: as springs (`JointForces`)
     tolerance       in m/s, for the solution of the contact problem
@@ -73,6 +73,11 @@ class ContactOptions:
         positive_number("damping", self.damping, least=0.0)
         if self.stiffness is not None:
             positive_number("stiffness", self.stiffness)
+            if self.restitution > 0.0:
+                raise StateError(
+                    f"restitution is {self.restitution:g} of a contact that gives way: it bounces by its stiffness and "
+                    "as its damping lets it; give one or the other"
+                )
         elif self.damping > 0.0:
             raise StateError(f"damping is {self.damping:g} of a contact that does not give way: give a stiffness, too")
         if self.slots is not None:
