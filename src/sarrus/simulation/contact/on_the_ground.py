@@ -20,8 +20,8 @@ def put_down(model: Model, q: Any, height: float = 0.0) -> Array:
 
     q        (nq,) or (B, nq)
     height   metres
-    returns  like q errors   `UnsupportedError`: no ground (`model.with_ground()`), or no free joint; `StateError`: the
-             wrong shape
+    returns  like q
+    errors   `UnsupportedError`: no ground (`model.with_ground()`), or no free joint; `StateError`: the wrong shape
 
     >>> robot = sarrus.zoo.geared_quadruped().with_ground()
     >>> gaps = sarrus.distances(robot, sarrus.put_down(robot, robot.home))
