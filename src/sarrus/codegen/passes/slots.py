@@ -188,12 +188,13 @@ class _Slots:
         inputs = np.flatnonzero(tape.op == Op.INPUT).tolist()
         for k, (number, element, _) in zip(inputs, tape.arg[inputs].tolist(), strict=True):
             self.slot[k] = lie.inputs[number] + element
+        is_given, is_entry = (np.isin(tape.op, ops).tolist() for ops in ((Op.CONST, Op.INPUT), Op.ENTRY))
         for k, slots in self.stores.items():
-            if tape.op[k] not in (Op.CONST, Op.INPUT) and k not in self._place:
+            if not is_given[k] and k not in self._place:
                 self.slot[k] = slots[0]
         for k, slot in layout.slot.items():
             self.slot[k] = slot
-            if tape.op[k] != Op.ENTRY:
+            if not is_entry[k]:
                 self.stores[k] = [slot]
 
     def share_with_carried(self, tape: Tape) -> None:
