@@ -21,8 +21,8 @@ from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 def fixed_slots(tape: Tape) -> dict[int, int]:
     """Inputs, and outputs that repetitions make, by their slots."""
     lie = ports(tape)
-    rows = tape.arg.tolist()
-    found = {lie.inputs[rows[k][0]] + rows[k][1]: k for k in np.flatnonzero(tape.op == Op.INPUT).tolist()}
+    taken = np.flatnonzero(tape.op == Op.INPUT).tolist()
+    found = {lie.inputs[a] + b: k for k, (a, b, _) in zip(taken, tape.arg[taken].tolist(), strict=True)}
     seen: set[int] = set()
     for number, result in enumerate(tape.results):
         slots = lie.slots_of(number, len(result))
@@ -188,10 +188,11 @@ class _Slots:
         inputs = np.flatnonzero(tape.op == Op.INPUT).tolist()
         for k, (number, element, _) in zip(inputs, tape.arg[inputs].tolist(), strict=True):
             self.slot[k] = lie.inputs[number] + element
-        is_given, is_entry = (np.isin(tape.op, ops).tolist() for ops in ((Op.CONST, Op.INPUT), Op.ENTRY))
-        for k, slots in self.stores.items():
-            if not is_given[k] and k not in self._place:
+        computed = (~np.isin(tape.op[list(self.stores)], (Op.CONST, Op.INPUT))).tolist()
+        for (k, slots), is_computed in zip(self.stores.items(), computed, strict=True):
+            if is_computed and k not in self._place:
                 self.slot[k] = slots[0]
+        is_entry = (tape.op == Op.ENTRY).tolist()
         for k, slot in layout.slot.items():
             self.slot[k] = slot
             if not is_entry[k]:
