@@ -313,11 +313,12 @@ def tape_of(
         roots.append(np.array(indices, dtype=np.int64))
 
     op, arg = _arrays(graph.nodes)
+    recorded = len(op)
     needed = _needed(graph, op, arg, np.concatenate(roots) if roots else np.zeros(0, int))
     op, arg, needed = _with_signs_in_constants(graph, op, arg, needed, roots)
     segment = np.array(graph.segment, dtype=np.int64)
     kept = np.flatnonzero(needed)
-    kept = kept[np.lexsort((kept, op[kept] != Op.CONST, segment[kept]))]
+    kept = kept[np.lexsort((kept, kept < recorded, segment[kept]))]  # constants that are new come first
     segment = segment[kept]
     new_number = np.full(len(op), -1, dtype=np.int32)
     new_number[kept] = np.arange(len(kept), dtype=np.int32)
