@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.contact.cone import clipped, onto_cone
+from sarrus.mechanics.contact.cone import clipped, onto_cone, with_sliding
 from sarrus.mechanics.contact.one_contact import solve_one
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, vector
@@ -22,9 +22,10 @@ def sweep(p: Scaled, x: Array, c: Array, contacts: bool = True) -> tuple[Array, 
         c = c + p.G.change(row, vector(new - x[i]))
         x = _with(x, row, vector(new))
     for rows, block, mu in zip(p.contacts, p.blocks, p.friction, strict=True) if contacts else ():
-        A = block + _PROXIMAL * np.eye(3)
-        if p.convex:
-            new = onto_cone(x[rows] - c[rows] / 3.0, mu)  # 3: the trace of A, which is at least its largest eigenvalue
+        size = len(block)
+        A = block + _PROXIMAL * np.eye(size)
+        if p.convex or size > 3:  # size: the trace of A, which is at least its largest eigenvalue
+            new = onto_cone(x[rows] - with_sliding(c[rows], 0.0 if p.convex else mu) / size, mu)
         else:
             new = solve_one(A, c[rows] - A @ x[rows], mu)
         c = c + p.G.change(rows, new - x[rows])
