@@ -12,6 +12,8 @@ from sarrus.codegen.passes.alike import SHORTEST, Alike, Straight, longest_run
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Tape
 
+_LOOKED_AT = 4  # groups, of those that wait, in which parts other than the first are looked for
+
 
 class OrderOfPieces:
     """Items (instructions, loops, pieces) in an order in which they can be done: the first in the tape first, pieces
@@ -128,11 +130,24 @@ class OrderOfPieces:
         near = [number for number in self._groups if begin[number] <= front]
         near.sort(key=lambda number: len(self._pieces[self._groups[number][0]]))
         for number in near:
+            stop = min([self._first_open(x) for x in self._groups[number]])
+            if stop >= SHORTEST:
+                self._cut(number, [0, stop])
+                return
+        for number in near[:_LOOKED_AT]:
             start, stop = longest_run(~self._blocked(number))
             if stop - start >= SHORTEST:
                 self._cut(number, [start, stop])
                 return
         self._cut(near[0], [])
+
+    def _first_open(self, x: int) -> int:
+        """How many instructions of a piece, from the first on, have to wait for nothing."""
+        for t, k in enumerate(self._pieces[x]):
+            for a in self._sources_of(k):
+                if self._piece[a] != x and self._is_open(a, x):
+                    return t
+        return len(self._pieces[x])
 
     def _blocked(self, number: int) -> np.ndarray:
         """Per instruction of a piece: whether one like it has to wait for others."""

@@ -313,12 +313,11 @@ def tape_of(
         roots.append(np.array(indices, dtype=np.int64))
 
     op, arg = _arrays(graph.nodes)
-    recorded = len(op)
     needed = _needed(graph, op, arg, np.concatenate(roots) if roots else np.zeros(0, int))
-    op, arg, needed = _with_signs_in_constants(graph, op, arg, needed, roots)
+    op, arg, needed, signed = _with_signs_in_constants(graph, op, arg, needed, roots)
     segment = np.array(graph.segment, dtype=np.int64)
     kept = np.flatnonzero(needed)
-    kept = kept[np.lexsort((kept, kept < recorded, segment[kept]))]  # constants that are new come first
+    kept = kept[np.lexsort((kept, ~np.isin(kept, signed), segment[kept]))]
     segment = segment[kept]
     new_number = np.full(len(op), -1, dtype=np.int32)
     new_number[kept] = np.arange(len(kept), dtype=np.int32)
@@ -363,8 +362,11 @@ def _arrays(nodes: list[Node]) -> tuple[np.ndarray, np.ndarray]:
 
 def _with_signs_in_constants(
     graph: Graph, op: np.ndarray, arg: np.ndarray, needed: np.ndarray, roots: list[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The nodes where -(c x), of a product that nobody else needs, is (-c) x."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
+    """The nodes where -(c x), of a product that nobody else needs, is (-c) x; and these constants.
+
+    They may be recorded after what uses them now.
+    """
     is_value = (ARITY[op][:, None] > np.arange(3)) & needed[:, None]
     decided = [x for loop in graph.loops for x in (*loop.updated, loop.condition, loop.entry)]
     decided += [guard.condition for guard in graph.guards]
@@ -383,7 +385,7 @@ def _with_signs_in_constants(
     needed = np.concatenate([needed, np.zeros(len(more_op), bool)])
     op[negated], arg[negated, 0], arg[negated, 1] = Op.MUL, constants, arg[product, 1]
     needed[product], needed[constants] = False, True
-    return op, arg, needed
+    return op, arg, needed, constants
 
 
 def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) -> np.ndarray:
