@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
-from functools import cached_property
 from inspect import Parameter, Signature, signature
 from sys import modules
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar, get_type_hints
@@ -17,6 +16,7 @@ import numpy as np
 from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.independent import independent_positions
 from sarrus.model.model import Model
+from sarrus.once import cached_property
 from sarrus.registry.documentation import documentation
 from sarrus.registry.features import Feature
 from sarrus.registry.named_result import named_result

@@ -11,7 +11,6 @@ import hashlib
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from sarrus.model.geometries import ContactShape, Geometry, Plane
 from sarrus.model.meeting_pairs import MeetingPair, depth_first
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root
