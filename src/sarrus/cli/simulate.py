@@ -76,6 +76,8 @@ def simulate(
     restitution: Annotated[
         float, typer.Option(help="Part of the speed with which what hits something leaves it again, 0 to 1.")
     ] = 0.0,
+    stiffness: Annotated[float | None, typer.Option(help="N/m of contacts that give way. Default: rigid.")] = None,
+    damping: Annotated[float, typer.Option(help="N s/m of contacts that give way.")] = 0.0,
     self_collision: Annotated[
         bool, typer.Option("--self-collision", help="Let bodies of one robot touch each other, too.")
     ] = False,
@@ -154,9 +156,10 @@ def simulate(
         raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
     if q is not None and keyframe is not None:
         raise StateError("--q and --keyframe both say where it starts: give one of them")
-    if (restitution or self_collision or turning) and not contacts:
+    if (restitution or stiffness or damping or self_collision or turning) and not contacts:
         raise StateError(
-            "--restitution, --self-collision and --turning are of contacts: give them without --no-contacts"
+            "--restitution, --stiffness, --damping, --self-collision and --turning are of contacts: give them without "
+            "--no-contacts"
         )
     if cluster is not None and batch is None:
         raise StateError("--cluster is for many robots: give --batch N")
@@ -181,7 +184,12 @@ def simulate(
                 raise StateError(f"--duration {duration:g} is shorter than one step of {dt:g} s: nothing would move")
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
             touching = sarrus.ContactOptions(
-                restitution=restitution, self_collision=self_collision, slots=slots, turning=turning
+                restitution=restitution,
+                self_collision=self_collision,
+                slots=slots,
+                turning=turning,
+                stiffness=stiffness,
+                damping=damping,
             )
             options = touching if contacts else False
             integrator, notes = integrator_for(model, integrator, options, dt, chosen is not None)

@@ -19,6 +19,7 @@ from sarrus.model.state import as_state_array
 from sarrus.model.values import with_values
 from sarrus.once import cached_property
 from sarrus.registry.table import find
+from sarrus.simulation.contact.contact_linearization import ContactLinearization, ContactLinearizer
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
@@ -53,6 +54,7 @@ from sarrus.status import Status
 # are then independent by very little: taken at their word they would lock the mechanism.
 ON_GROUND = ("semi_implicit_euler", "implicit")  # integrators that know contacts
 _DT = 1e-3  # seconds, where nobody says
+_NO_FUNCTIONS = "a Python function has no derivative: give sarrus.pd, sarrus.controller, or arrays of tau or controls"
 _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4, "closed": 1e-4}
 
 
@@ -283,10 +285,11 @@ class Simulation:
 
     def linearize(
         self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
-    ) -> Linearization | ParametricLinearization:
+    ) -> Linearization | ParametricLinearization | ContactLinearization:
         """A and B of one step from a state: how the state after it, (q, v) in the tangent space, varies with the state
         before it and with the controls, where they are given, else with tau. A simulation with `parameters` has a third
-        matrix P, (2 nv, n): how it varies with these.
+        matrix P, (2 nv, n): how it varies with these. On the ground, what sticks, slips and is open stays so, and
+        `unique` (B,) is 0 on the edge between two of these: A and B are then one of several.
 
         Arguments are those of `step`; a batch gives (B, 2 nv, 2 nv) and (B, 2 nv, nu). A projection that belongs to
         this step is part of it. If rows of a loop are redundant only where it is closed, A takes of a change of the
@@ -298,6 +301,8 @@ class Simulation:
         first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
         tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
+        if self._contact is not None:
+            return self._contact_linearization(q, v, first, single, tau, controls, external_forces)
         linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
         now = {name: input_at(x, first) for name, x in inputs.items()}
         found, after = linearizer(q, v, np.full(len(q), first), now)
@@ -501,14 +506,37 @@ class Simulation:
         """Steps that are ready, by which of tau, controls and external forces are not given."""
         return {}
 
+    def _contact_linearization(
+        self, q: Array, v: Array, first: int, single: bool, tau: Any, controls: Any, external_forces: Any
+    ) -> ContactLinearization:
+        """Of a step on the ground from states (B, n)."""
+        tau = np.zeros(self.stepped_model.nv) if tau is None and (controls is None or callable(controls)) else tau
+        stepper = self._stepper(tau, controls, external_forces, len(q), first + 1, False, one_step=True)
+        if stepper.functions:
+            raise UnsupportedError(_NO_FUNCTIONS)
+        shapes = stepper.kernels.input_shapes
+        now = {name: input_at(x, first).reshape(len(q), *shapes[name]) for name, x in stepper.inputs.items()}
+        key = (*now, repr(stepper.kernels.asked[-1]))
+        if key not in self._linearizers:
+            u, settings = "controls" if "controls" in now else "tau", self._step_settings
+            controllers = as_actions(
+                self.stepped_model, self.controller, tau, controls, external_forces, len(q), first + 1
+            ).controllers
+            settings = replace(settings, controllers=controllers)
+            self._linearizers[key] = ContactLinearizer(self.stepped_model, settings, now, u, self.dt)
+        step = stepper.evaluate(stepper.begin(q, v, first), first)
+        found = self._linearizers[key](q, v, np.full(len(q), first), now, step)
+        return ContactLinearization(*(x[0] for x in found)) if single else found
+
     def _linearizer(
         self, tau: Any, controls: Any, external_forces: Any, batch: int, steps: int
     ) -> tuple[Linearizer, dict[str, Array]]:
         """What differentiates steps with these inputs, and the inputs, (B, T, ...) each."""
         if self._contact is not None:
             raise UnsupportedError(
-                "a step with contacts has no derivative where they open or slip: contacts=False differentiates motion "
-                "without them, and feet that stay where they are can be constraints (`sarrus.contact`)"
+                "the gradient of a rollout with contacts is not there yet: `linearize` has A and B of each step, "
+                "contacts=False differentiates motion without them, and feet that stay where they are can be "
+                "constraints (`sarrus.contact`)"
             )
         if self.integrator == "adaptive":
             raise UnsupportedError(f"adaptive steps change their size with the state. Valid: {', '.join(STAGES)}")
@@ -516,9 +544,7 @@ class Simulation:
         tau = np.zeros(model.nv) if tau is None and (controls is None or callable(controls)) else tau
         actions = as_actions(model, self.controller, tau, controls, external_forces, batch, steps)
         if actions.functions:
-            raise UnsupportedError(
-                "a Python function has no derivative: give sarrus.pd, sarrus.controller, or arrays of tau or controls"
-            )
+            raise UnsupportedError(_NO_FUNCTIONS)
         inputs = dict(actions.inputs)
         if "external_forces" in inputs:
             inputs["external_forces"] = inputs["external_forces"].reshape(batch, -1, model.nb, 6)
@@ -533,7 +559,7 @@ class Simulation:
         return self._linearizers[key], inputs
 
     @cached_property
-    def _linearizers(self) -> dict[tuple[Any, ...], Linearizer]:
+    def _linearizers(self) -> dict[tuple[Any, ...], Any]:
         """By what steps take, and by the controllers that are compiled in."""
         return {}
 

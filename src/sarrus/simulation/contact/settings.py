@@ -43,7 +43,7 @@ class ContactOptions:
                     always do
     pairs           names of geometries, two each, that may touch, and no others; None: what the model says
     slots           how many contacts there may be at a time; None: what seems enough. The nearest ones count
-    stiffness       N/m of a contact that gives way; None: it does not
+    stiffness       N/m of a point of contact that gives way along its normal; None: it does not
     damping         N s/m of one that gives way
     joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
     tolerance       m/s to which the contact problem is solved
@@ -73,6 +73,11 @@ class ContactOptions:
         positive_number("damping", self.damping, least=0.0)
         if self.stiffness is not None:
             positive_number("stiffness", self.stiffness)
+            if self.restitution > 0.0:
+                raise StateError(
+                    f"restitution is {self.restitution:g} of a contact that gives way: it bounces by its stiffness and "
+                    "as its damping lets it; give one or the other"
+                )
         elif self.damping > 0.0:
             raise StateError(f"damping is {self.damping:g} of a contact that does not give way: give a stiffness, too")
         if self.slots is not None:
