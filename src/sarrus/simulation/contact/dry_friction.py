@@ -11,8 +11,9 @@ sticks is held by an inertia, which is part of the joint's own,
 
 where the center is what x was in the step before: as x is within its bounds, |v| is not more than creep, far below what
 the contact problem is solved to, and it is 0 where x does not change. If the velocities that then come out agree with
-what was assumed of every joint, they solve the whole problem. Where they do not, all joints are rows
-(`mechanics/contact/joint_rows.py`).
+what was assumed of every joint, they solve the whole problem. Where they do not, a joint begins or ceases to slip one
+step late: what had to hold more than it can slips in the next step, and what was pushed on by its friction sticks. Or,
+if friction is to be exact, all joints are rows of another problem (`mechanics/contact/joint_rows.py`).
 
 A tendon over several joints is always a row: an inertia between joints would undo the sparsity of the tree.
 """
@@ -31,6 +32,7 @@ from sarrus.spatial.precision import within
 _CREEP = 1e-3  # of the tolerance of the contact problem ...
 _LEAST_CREEP, _LEAST_ROUNDINGS = 1e-10, 2e3  # ... but not less: x would be rounding
 _AT_BOUND = 1e-9  # of the bound: what counts as all of it
+_TOO_MUCH = 1.5  # parts of the bound: 2 stands for anything that is too much
 _FAST = 2.0  # times what friction takes from a joint in a step: it will not stop
 
 
@@ -81,19 +83,21 @@ class DryFriction(NamedTuple):
 
     @staticmethod
     def expected(rubs: tuple[Rub, ...], before: Array, v: Array, dt: Scalar, tolerance: float) -> DryFriction:
-        """before: parts of their sizes with which they rubbed in the step before."""
+        """before: parts of their sizes with which they rubbed in the step before; 2 of what was held by more."""
         creep = within(max(_CREEP * tolerance, _LEAST_CREEP), _LEAST_ROUNDINGS)
         bounds, slips = [dt * rub.size for rub in rubs], list[Scalar]()
         for rub, bound, part in zip(rubs, bounds, before, strict=True):
             speed, most = rub.row(len(v)) @ v, (_FAST / rub.inertia) * bound
             slipped = choose(part, -1.0 + _AT_BOUND, -1.0, choose(1.0 - _AT_BOUND, part, 1.0, 0.0))
             slipped = choose(slipped * speed, -2.0 * creep, slipped, 0.0)  # else it has just come to rest
+            slipped = choose(part, -_TOO_MUCH, -1.0, choose(_TOO_MUCH, part, 1.0, slipped))
             slips.append(choose(speed, -most, 1.0, choose(most, speed, -1.0, slipped)))
-        return DryFriction(rubs, bounds, [b * x for b, x in zip(bounds, before, strict=True)], slips, creep)
+        centers = [b * _clipped(x, 1.0) for b, x in zip(bounds, before, strict=True)]
+        return DryFriction(rubs, bounds, centers, slips, creep)
 
     def beginning_with(self, parts: Array) -> DryFriction:
         """The same with other impulses to begin with, as parts of the bounds."""
-        return self._replace(centers=[b * x for b, x in zip(self.bounds, parts, strict=True)])
+        return self._replace(centers=[b * _clipped(x, 1.0) for b, x in zip(self.bounds, parts, strict=True)])
 
     def inertia(self, nv: int) -> Array:
         """(nv,) that holds joints which stick."""
@@ -140,8 +144,10 @@ class DryFriction(NamedTuple):
         return found, wrong
 
     def parts(self, impulses: Sequence[Scalar]) -> Array:
-        """Of their bounds."""
-        return vector(*(_clipped(x / bound) for x, bound in zip(impulses, self.bounds, strict=True)))
+        """Of their bounds; 2 of what was held by more than that."""
+        most = 1.0 + _AT_BOUND
+        found = [x / bound for x, bound in zip(impulses, self.bounds, strict=True)]
+        return vector(*(choose(x, -most, -2.0, choose(most, x, 2.0, _clipped(x, 1.0))) for x in found))
 
     @property
     def _joints(self) -> list[tuple[int, tuple[int, float]]]:
@@ -155,5 +161,5 @@ class DryFriction(NamedTuple):
 NOTHING_RUBS = DryFriction((), (), (), (), 1.0)
 
 
-def _clipped(x: Scalar) -> Scalar:
-    return choose(x, -1.0, -1.0, choose(1.0, x, 1.0, x))
+def _clipped(x: Scalar, bound: float) -> Scalar:
+    return choose(x, -bound, -bound, choose(bound, x, bound, x))

@@ -47,6 +47,8 @@ class ContactOptions:
     damping         N s/m of a compliant contact
     joint_limits    True: as contacts, which push but never pull; False: as springs (`JointForces`)
     tolerance       in m/s, for the solution of the contact problem
+    exact_friction  True: joints with dry friction begin and cease to slip in the very step in which they must, as rows
+                    of the contact problem, which takes several times as long; False: one step later
     turning         whether contacts resist spinning and rolling where the model says so (`dimensions` 4 and 6)
     convex          use the convex relaxation instead of Coulomb's law: sliding contacts lift off a little
 
@@ -64,6 +66,7 @@ class ContactOptions:
     tolerance: float = 1e-6
     convex: bool = False
     turning: bool = False
+    exact_friction: bool = False
 
     def __post_init__(self) -> None:
         positive_number("restitution", self.restitution, least=0.0)
@@ -98,6 +101,7 @@ class ContactSettings:
     convex: bool = False
     rubs: tuple[Rub, ...] = ()  # dry friction of joints and tendons
     softness: tuple[float, float] | None = None  # stiffness and damping of contacts
+    exact_friction: bool = False  # of joints
 
     @property
     def limit_count(self) -> int:
@@ -128,6 +132,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
         tuple(sorted({limit.v for limit in limits_of(model)})),
         tolerance=float(options.tolerance), convex=bool(options.convex),
         softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
+        exact_friction=bool(options.exact_friction),
     )  # fmt: skip
 
 
