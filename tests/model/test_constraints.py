@@ -155,3 +155,9 @@ def test_sums_of_positions_need_joints_of_one_coordinate(sum_of):
 def test_where_a_contact_is_held_is_checked_when_it_is_declared(dim, at):
     with pytest.raises(ModelError, match="contact of frame 'foot': `at`"):
         sarrus.contact("foot", dim, at=at)
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-300, 1e-16, 9e-10])
+def test_a_rod_too_short_to_have_a_direction_is_refused(length):
+    with pytest.raises(ModelError, match=r"rounding decides on the direction of a rod .* Use `connect`"):
+        sarrus.distance("a", "b", length)

@@ -16,6 +16,8 @@ from sarrus.model.constraints.constraint import FRAME, Constraint, Kind
 from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array
 
+_SHORTEST = 1e-9  # metres of a rod whose direction is known to seven digits, a metre from the origin
+
 
 class Held(Enum):
     """What is held of frame b, seen from frame a, and by how many rows."""
@@ -209,8 +211,11 @@ def distance(frame_a: str, frame_b: str, length: float, *, name: str | None = No
     _two_frames(frame_a, frame_b)
     if not np.isfinite(length) or length < 0.0:
         raise ModelError(f"distance of {pair}: the length is {length!r}: it must be finite and not negative")
-    if length == 0.0:
-        raise ModelError(f"distance of {pair}: the length is 0, where the rod has no direction. Use `connect`")
+    if length < _SHORTEST:
+        raise ModelError(
+            f"distance of {pair}: the length is {length:g}; rounding decides on the direction of a rod shorter than "
+            f"{_SHORTEST:g} m. Use `connect`"
+        )
     name, time = name or f"distance_{frame_a}_{frame_b}", checked_time(stabilization, pair)
     return Distance(name, frame_a, frame_b, float(length), stabilization=time)
 
