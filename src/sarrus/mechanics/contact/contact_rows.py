@@ -6,7 +6,7 @@ which points from b to a. Its rows are the velocity of a's point less that of b'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,12 +27,14 @@ class ContactPoint(NamedTuple):
 
     moves  per node: 1 where its joint moves a's point, -1 where it moves b's, 0 where it moves both or none
     body   a, where that is known while tracing and b is the world
+    on     per body that may be a: 1 where it is, else 0; where b is always the world
     """
 
     point: Array  # (3,)
     directions: Array  # (3, 3) rows: two tangents and the normal
     moves: Sequence[Scalar]
     body: int | None = None
+    on: Mapping[int, Scalar] | None = None
 
 
 class Twist(NamedTuple):

@@ -50,6 +50,16 @@ class FreeMotion(NamedTuple):
     forces: Array  # (m,) of loops
     residual: Array  # (m,) of loops
     status: Scalar  # whether they are met
+    added: Array  # (n, n) to the inertia of joints
+
+    def velocity(self, impulses: Array) -> Array:
+        """(nv,) what impulses (n,) on independent velocities add to those of all joints; no loops."""
+        change = self.solve(impulses)
+        return change if self.at.embedded is None else self.at.embedded.expand(change)
+
+    def solve(self, impulses: Array) -> Array:
+        """(n,) M^-1 impulses."""
+        return solve_forward(self.factor, self.factor.d_inv * solve_transposed(self.factor, impulses))
 
     def independent(self, J: Array) -> Array:
         """Rows on all velocities as rows on the independent ones."""
@@ -95,8 +105,8 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None) -> FreeMo
     added  (nv,) to the inertia of joints
     dt     of the step that follows, so that loops are closed after it; None: an acceleration at this instant
     """
-    M = composite_bodies(at.nodes) + _added_inertia(at, added)
-    factor = ltdl(at.nodes, M)
+    more = _added_inertia(at, added)
+    factor = ltdl(at.nodes, composite_bodies(at.nodes) + more)
     tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
     load = tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
     rows = rows_of(at, None, "contact") if dt is None else rows_in_step(at, dt)
@@ -104,7 +114,7 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None) -> FreeMo
         z = solve_transposed(factor, load)
         if not rows:
             ydd = solve_forward(factor, factor.d_inv * z)
-            return FreeMotion(at, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK)
+            return FreeMotion(at, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK, more)
         J, supports = loop_jacobian(at, rows)
         k = np.concatenate([r.k for r in rows])
         G, Y = delassus_of(factor, J, supports)
@@ -117,7 +127,7 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None) -> FreeMo
         residual = rest - G @ forces
         met = choose(opening(at), OPEN, _met(residual, G, rest), Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
-    return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual, met)
+    return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual, met, more)
 
 
 def _met(residual: Array, G: Array, rest: Array) -> Scalar:
