@@ -48,6 +48,10 @@ class Twist(NamedTuple):
         """The velocity of a point that moves with it."""
         return self.linear + cross(self.angular, point - self.origin)
 
+    def about(self, point: Array) -> Array:
+        """(6,) the velocity of that point, if it moved with it, and the angular velocity."""
+        return np.concatenate([self.at(point), self.angular])
+
 
 def node_twists(at: Mechanism, poses: Poses, v: Array) -> list[Twist]:
     """Of every body's node, where joints move with velocities v."""
@@ -108,6 +112,11 @@ def frame_of_normal(normal: Array) -> Array:
     first = vector(1.0 + sign * x * x * a, sign * b, -sign * x)
     second = vector(b, sign + y * y * a, -y)
     return np.stack([first, second, normal])
+
+
+def turning(arm: Array) -> Array:
+    """(3, 3) the velocity of a point by an angular velocity about something else: omega x arm."""
+    return np.stack([cross(e, arm) for e in np.eye(3)], axis=1)
 
 
 def static_moves(tree: AbstractTree, a: int, b: int) -> list[float]:

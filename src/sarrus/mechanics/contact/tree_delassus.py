@@ -16,10 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.delassus import AbstractDelassus, Piece
+from sarrus.mechanics.contact.contact_rows import ContactPoint, turning
+from sarrus.mechanics.contact.delassus import MANY, AbstractDelassus, Piece
 from sarrus.mechanics.contact.world_tree import WorldTree
 from sarrus.spatial.arrays import Array, Scalar, add_to
 from sarrus.spatial.linear_algebra import symmetric_product
+from sarrus.spatial.orthogonal import is_structurally_zero
 
 
 class Touching(NamedTuple):
@@ -52,8 +54,6 @@ class OnJoints(NamedTuple):
 class TreeDelassus(AbstractDelassus):
     """G = V J M^-1 J^T V of a tree."""
 
-    is_redundant = True
-
     def __init__(
         self,
         tree: WorldTree,
@@ -65,21 +65,21 @@ class TreeDelassus(AbstractDelassus):
         self.tree, self.solve, self.rows = tree, solve, list(rows)
         self.scale = np.ones(sum(r.rows.stop - r.rows.start for r in rows)) if scale is None else scale
         self.P = tree.mobilities() if mobilities is None else mobilities
+        bodies = [b for r in self.rows if isinstance(r, Touching) and len(r.on) == 1 for b in r.on]
+        self.is_redundant = any(bodies.count(b) >= MANY for b in bodies)
 
     def wrenches(self, x: Array) -> Array:
         # J^T V x
-        forces = self.tree.forces(self._on_bodies(self.scale * x))
-        for i, own in self._on_nodes(self.scale * x).items():
-            add_to(forces, i, own)
-        out = np.zeros(self.tree.n, dtype=np.result_type(float, *forces.values()))
-        for i, own in forces.items():
-            out[self.tree.nodes[i].v] = own
-        return out
+        return self._forces(self.rows, self.scale * x)
 
     def along_rows(self, velocities: Array) -> Array:
         # V J velocities
-        twists = self.tree.twists(velocities)
-        return self._along(twists, {i: velocities[node.v] for i, node in self.tree.nodes.items()})
+        return self._along(self.rows, self.tree.twists(velocities), self._of_nodes(velocities))
+
+    def along_contacts(self, twists: Mapping[int, Array]) -> Array:
+        """Velocities of the contacts' rows where bodies have these twists about the tree's origin; not scaled."""
+        touching = [r for r in self.rows if isinstance(r, Touching)]
+        return np.concatenate([np.zeros(0), *(own.K @ own.of_body(twists) for own in touching)])
 
     def __matmul__(self, x: Array) -> Array:
         return self.along_rows(self.solve(self.wrenches(x)))
@@ -97,10 +97,13 @@ class TreeDelassus(AbstractDelassus):
     def scaled(self, scale: Array) -> TreeDelassus:
         return TreeDelassus(self.tree, self.solve, self.rows, self.scale * scale, self.P)
 
-    def change(self, rows: slice, x: Array) -> Array:
-        alone = np.zeros(len(self.scale), dtype=np.result_type(float, x))
-        alone[rows] = x
-        return self @ alone
+    def response(self, rows: slice, x: Array) -> Array:
+        (own,) = [r for r in self.rows if r.rows == rows]
+        return self.solve(self._forces([own], self.scale * _alone(rows, x, len(self.scale))))
+
+    def along(self, rows: slice, velocities: Array) -> Array:
+        own = [r for r in self.rows if r.rows == rows]
+        return self._along(own, self.tree.twists(velocities), self._of_nodes(velocities))
 
     def newton_direction(self, pieces: Sequence[Piece], r: Scalar, k: Scalar, F: Array) -> Array:
         NT = {piece.rows.start: r * (piece.N @ piece.T) for piece in pieces}
@@ -110,7 +113,9 @@ class TreeDelassus(AbstractDelassus):
 
     def solve_shifted(self, shift: Scalar, b: Array) -> Array:
         over = 1.0 / shift
-        return over * (b - self._softly({r.rows.start: over * np.eye(r.rows.stop - r.rows.start) for r in self.rows}, over * b))
+        return over * (
+            b - self._softly({r.rows.start: over * np.eye(r.rows.stop - r.rows.start) for r in self.rows}, over * b)
+        )
 
     def _softly(self, h: Mapping[int, Array], x: Array) -> Array:
         """V J (M + J^T V h V J)^-1 J^T V x, where h has a block for every contact, all of whose rows have one scale."""
@@ -126,31 +131,66 @@ class TreeDelassus(AbstractDelassus):
                 for i, e in own.e.items():
                     add_to(B, i, soft[0, 0] * np.outer(e, e))
         pushed = self.scale * x
-        return self._along(*self.tree.response(K, B, self._on_bodies(pushed), self._on_nodes(pushed)))
+        twists, y = self.tree.response(K, B, _on_bodies(self.rows, pushed), _on_nodes(self.rows, pushed))
+        return self._along(self.rows, twists, y)
 
-    def _on_bodies(self, x: Array) -> dict[int, Array]:
-        """Wrenches (6,) of impulses along rows."""
-        found: dict[int, Array] = {}
-        for own in (r for r in self.rows if isinstance(r, Touching)):
-            for b, wrench in own.to_bodies(own.K.T @ x[own.rows]).items():
-                add_to(found, b, wrench)
-        return found
+    def _of_nodes(self, y: Array) -> dict[int, Array]:
+        return {i: y[node.v] for i, node in self.tree.nodes.items()}
 
-    def _on_nodes(self, x: Array) -> dict[int, Array]:
-        """Of rows on joints, likewise (n,)."""
-        found: dict[int, Array] = {}
-        for own in (r for r in self.rows if isinstance(r, OnJoints)):
-            for i, e in own.e.items():
-                add_to(found, i, x[own.rows.start] * e)
-        return found
+    def _forces(self, rows: Sequence[Touching | OnJoints], x: Array) -> Array:
+        """(n,) J^T x of these rows."""
+        forces = self.tree.forces(_on_bodies(rows, x))
+        for i, own in _on_nodes(rows, x).items():
+            add_to(forces, i, own)
+        out = np.zeros(self.tree.n, dtype=np.result_type(float, *forces.values()))
+        for i, own in forces.items():
+            out[self.tree.nodes[i].v] = own
+        return out
 
-    def _along(self, twists: Mapping[int, Array], y: Mapping[int, Array]) -> Array:
-        """Velocities along rows, scaled."""
+    def _along(self, rows: Sequence[Touching | OnJoints], twists: Mapping[int, Array], y: Mapping[int, Array]) -> Array:
+        """Velocities of these rows, scaled."""
         parts = [np.zeros(0)]
-        for own in self.rows:
+        for own in rows:
             if isinstance(own, Touching):
                 parts.append(self.scale[own.rows] * (own.K @ own.of_body(twists)))
             else:
-                speed = sum((e @ y[i] for i, e in own.e.items()), 0.0)
-                parts.append(self.scale[own.rows] * speed)
+                parts.append(self.scale[own.rows] * sum((e @ y[i] for i, e in own.e.items()), 0.0))
         return np.concatenate(parts)
+
+
+def _alone(rows: slice, x: Array, count: int) -> Array:
+    """(count,) x in these rows, and nothing else."""
+    return np.concatenate([np.zeros(rows.start), x, np.zeros(count - rows.stop)])
+
+
+def _on_bodies(rows: Sequence[Touching | OnJoints], x: Array) -> dict[int, Array]:
+    """By body: the wrench (6,) of impulses x along rows."""
+    found: dict[int, Array] = {}
+    for own in (r for r in rows if isinstance(r, Touching)):
+        for b, wrench in own.to_bodies(own.K.T @ x[own.rows]).items():
+            add_to(found, b, wrench)
+    return found
+
+
+def _on_nodes(rows: Sequence[Touching | OnJoints], x: Array) -> dict[int, Array]:
+    """By node: what impulses of rows on joints are on its velocities."""
+    found: dict[int, Array] = {}
+    for own in (r for r in rows if isinstance(r, OnJoints)):
+        for i, e in own.e.items():
+            add_to(found, i, x[own.rows.start] * e)
+    return found
+
+
+def rows_on_tree(tree: WorldTree, rows: Sequence[Array], contacts: Sequence[ContactPoint]) -> list[Touching | OnJoints]:
+    """Rows (n,) on the tree's velocities, then three of each contact, all with the world."""
+    found: list[Touching | OnJoints] = []
+    for k, row in enumerate(rows):
+        own = {i: row[node.v] for i, node in tree.nodes.items()}
+        own = {i: e for i, e in own.items() if not all(is_structurally_zero(x) for x in e)}
+        found.append(OnJoints(slice(k, k + 1), own))
+    for k, contact in enumerate(contacts):
+        assert contact.on is not None
+        arm = contact.point - tree.origin
+        K = np.concatenate([contact.directions, contact.directions @ turning(arm)], axis=1)
+        found.append(Touching(slice(len(rows) + 3 * k, len(rows) + 3 * k + 3), K, contact.on))
+    return found

@@ -200,9 +200,7 @@ def _within(at: Mechanism, number: int, body: int, axes: Sequence[Array]) -> Arr
     return S
 
 
-def _folded(
-    nodes: dict[int, WorldNode], touched: Collection[int], with_rows: Collection[int]
-) -> dict[int, WorldNode]:
+def _folded(nodes: dict[int, WorldNode], touched: Collection[int], with_rows: Collection[int]) -> dict[int, WorldNode]:
     """Without limbs that nothing acts on: their articulated inertia is what they hang on feels, whatever happens."""
     needed: set[int] = set()  # bodies that needed nodes hang on
     kept: dict[int, WorldNode] = {}

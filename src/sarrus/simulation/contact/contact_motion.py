@@ -209,7 +209,13 @@ def contacts_where_it_stands(
     out = []
     for c in contacts.candidates(step.poses, contacts.usual):
         body = c.a if c.b == WORLD else None
-        at = ContactPoint(c.point, frame_of_normal(c.normal), static_moves(tree, c.a, c.b), body)
+        at = ContactPoint(
+            c.point,
+            frame_of_normal(c.normal),
+            static_moves(tree, c.a, c.b),
+            body,
+            None if body is None else {body: 1.0},
+        )
         near = choose(c.gap, SPEED * step.dt, 1.0, 0.0)
         active = choose(c.gap + step.dt * c.closing(twists), 0.0, 1.0, near)
         is_rim = isinstance(contacts.pair_of(c.number).a.shape, Cylinder | Ellipsoid)

@@ -5,23 +5,26 @@ Rows and openings are made here, impulses are found by `mechanics/contact/solve.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.mechanics.contact.body_rows import ContactRows, contact_rows
-from sarrus.mechanics.contact.contact_rows import Poses
+from sarrus.mechanics.contact.contact_rows import Poses, node_twists
 from sarrus.mechanics.contact.delassus import AbstractDelassus
 from sarrus.mechanics.contact.problem import ContactProblem
 from sarrus.mechanics.contact.solve import solve
+from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
+from sarrus.mechanics.contact.world_tree import world_tree
 from sarrus.model.model import Model
-from sarrus.simulation.contact.free_motion import FreeMotion, Response
+from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import Limit
+from sarrus.simulation.contact.operators import SWEEPS, operator_of
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
 from sarrus.spatial.arrays import Array, Scalar, vector
-from sarrus.spatial.choice import choose
+from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.norms import if_finite
 from sarrus.status import Status
 
@@ -75,12 +78,38 @@ class ContactProblemAtState(NamedTuple):
         stiff = self.settings.softness is None
         return contact_rows(self.free.at, self.poses, [x.row for x in limits], [c.at for c in contacts], stiff)
 
-    def posed(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[ContactProblem, Response]:
-        """The problem with these contacts and limits, and what their impulses do to joints."""
-        rows = self.rows(contacts, limits)
-        response = self.free.response(self.free.independent(rows.J))
-        G = rows.delassus(response.G)
-        before, after = (G.along_rows(rows.J @ v) for v in (self.v, self.v_free))
+    def _operator(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> str:
+        bodies = [None if c.at.on is None else tuple(c.at.on) for c in contacts]
+        velocities = [[k for k, x in enumerate(limit.row) if not is_zero(x)] for limit in limits]
+        return operator_of(self.model, self.settings, bodies, velocities).operator
+
+    def _by_sweeps(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> TreeDelassus:
+        """The Delassus matrix without a matrix."""
+        free = self.free
+        rows = list(free.independent(np.stack([x.row for x in limits]))) if limits else []
+        touched = {b for c in contacts for b in c.at.on or ()}
+        with_rows = {k for row in rows for k, x in enumerate(row) if not is_zero(x)}
+        tree = world_tree(free.at, self.poses, free.added, touched, with_rows)
+        return TreeDelassus(tree, free.solve, rows_on_tree(tree, rows, [c.at for c in contacts]))
+
+    def posed(
+        self, contacts: Sequence[Contact], limits: Sequence[Limit]
+    ) -> tuple[ContactProblem, Callable[[Array], Array]]:
+        """The problem with these contacts and limits, and what their impulses add to the velocities of joints."""
+        if self._operator(contacts, limits) == SWEEPS:
+            G = self._by_sweeps(contacts, limits)
+            along = [np.array([x.row @ v for x in limits]) for v in (self.v, self.v_free)]
+            twists = [node_twists(self.free.at, self.poses, v) for v in (self.v, self.v_free)]
+            before, after = (
+                np.concatenate([own, G.along_contacts({b: x.about(G.tree.origin) for b, x in enumerate(motion)})])
+                for own, motion in zip(along, twists, strict=True)
+            )
+            velocity = self.free.velocity
+        else:
+            rows = self.rows(contacts, limits)
+            response = self.free.response(self.free.independent(rows.J))
+            G, velocity = rows.delassus(response.G), response.velocity
+            before, after = (G.along_rows(rows.J @ v) for v in (self.v, self.v_free))
         openings = [self._opening(limit.gap) for limit in limits]
         for k, contact in enumerate(contacts, start=1):
             opening = self._normal_velocity(contact, before[len(limits) + 3 * k - 1])
@@ -90,7 +119,7 @@ class ContactProblemAtState(NamedTuple):
         active = vector(*(x.active for x in (*limits, *contacts)))
         frictions = vector(*(c.friction for c in contacts))
         softness = self._softness(len(limits), len(contacts))
-        return ContactProblem(G, after + vector(*openings), np.zeros(0), frictions, active, softness), response
+        return ContactProblem(G, after + vector(*openings), np.zeros(0), frictions, active, softness), velocity
 
     def solved(
         self, contacts: Sequence[Contact], limits: Sequence[Limit], start: Array, pushed: Array, entry: Scalar = 1.0
@@ -101,13 +130,13 @@ class ContactProblemAtState(NamedTuple):
         pushed  see `Before`
         """
         settings = self.settings
-        problem, response = self.posed(contacts, limits)
+        problem, velocity = self.posed(contacts, limits)
         assert isinstance(problem.G, AbstractDelassus)
         limited = list(settings.limited)[: len(pushed)]
         held = vector(*(limit.row[limited] @ pushed for limit in limits))
         start = np.concatenate([held, start])
         found = solve(problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry)
-        v = self.v_free + response.velocity(problem.G.wrenches(found.impulses))
+        v = self.v_free + velocity(problem.G.wrenches(found.impulses))
         status = if_finite(found.status, Status.NOT_FINITE, v)
         slots = settings.contacts.slots
         impulses = found.impulses[len(limits) :].reshape(-1, 3)
@@ -156,6 +185,11 @@ class ContactProblemAtState(NamedTuple):
         k, d = self.settings.softness
         normal = 1.0 / (self.dt * (self.dt * k + d))
         return vector(*[0.0] * limits, *[0.0, 0.0, normal] * contacts)
+
+
+def is_zero(x: Scalar) -> bool:
+    """Whether it is a number, and nothing."""
+    return not isinstance(x, AbstractScalar) and x == 0.0
 
 
 def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:

@@ -61,6 +61,7 @@ class ContactOptions:
     joint_limits: bool = True
     tolerance: float = 1e-6
     convex: bool = False
+    operator: str | None = None
 
     def __post_init__(self) -> None:
         positive_number("restitution", self.restitution, least=0.0)
@@ -90,6 +91,7 @@ class ContactSettings:
     convex: bool = False
     friction: tuple[float, ...] = ()  # of joints, dry; one per velocity, or none
     softness: tuple[float, float] | None = None  # stiffness and damping of contacts
+    operator: str | None = None
 
     @property
     def limit_count(self) -> int:
@@ -121,6 +123,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
         tuple(sorted({limit.v for limit in limits_of(model)})),
         tolerance=float(options.tolerance), convex=bool(options.convex),
         softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
+        operator=options.operator,
     )  # fmt: skip
 
 
