@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks.robots import tree_of, urdf_path
+from benchmarks.derivative_counts import FEET
+from benchmarks.robots import shared_directory, tree_of, urdf_path
 from benchmarks.written_figures import write_figures
-from sarrus import Model, catalog, op_count, zoo
+from sarrus import Model, catalog, contact, load, op_count, zoo
 from sarrus.codegen.tape.derivative import Derivative, derivative_tape
 
 
@@ -22,19 +23,30 @@ def robots() -> dict[str, Model]:
     return found | {"chain(30)": zoo.chain(30), "biped": zoo.biped().without_constraints()}
 
 
+def looped() -> dict[str, Model]:
+    """Those with constraints."""
+    found = {name: model.with_constraints(*(contact(foot, 3) for foot in FEET)) for name, model in robots().items()
+             if name == "Go1"}  # fmt: skip
+    for name, file in (("Cassie", "cassie/cassie.xml"), ("Digit", "digit/digit-v3.xml")):
+        path = shared_directory() / "robots" / file
+        if path.is_file():
+            found[name] = load(path)
+    return found | {"biped": zoo.biped(), "stewart": zoo.stewart()}
+
+
 def main() -> None:
     rows = ["| | value | and vjp | | and jvp | |", "|---|---:|---:|---:|---:|---:|"]
     print("\n".join(rows))
-    for robot, model in robots().items():
-        for name in ("aba", "rnea"):
-            algorithm, value = catalog()[name], op_count(model, name).total
-            vjp, jvp = (
-                derivative_tape(model, algorithm, Derivative(kind, algorithm.required)).op_count.total
-                for kind in ("vjp", "jvp")
-            )
-            ratios = f"{vjp:,} | {vjp / value:.2f}x | {jvp:,} | {jvp / value:.2f}x"
-            rows.append(f"| {name}, {robot} | {value:,} | {ratios} |")
-            print(rows[-1])
+    pairs = [(robot, model, name) for robot, model in robots().items() for name in ("aba", "rnea")]
+    for robot, model, name in [*pairs, *((robot, model, "lcaba") for robot, model in looped().items())]:
+        algorithm, value = catalog()[name], op_count(model, name).total
+        vjp, jvp = (
+            derivative_tape(model, algorithm, Derivative(kind, algorithm.required)).op_count.total
+            for kind in ("vjp", "jvp")
+        )
+        ratios = f"{vjp:,} | {vjp / value:.2f}x | {jvp:,} | {jvp / value:.2f}x"
+        rows.append(f"| {name}, {robot} | {value:,} | {ratios} |")
+        print(rows[-1])
     if "--write" in sys.argv[1:]:
         write_figures("differentiation.md", "gradient_counts", "\n".join(rows))
 

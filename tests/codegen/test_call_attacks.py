@@ -389,7 +389,51 @@ class TestNative:
         for count in (0, 1, 2, 4, 50):
             assert new(*[q] * count) is None
 
-    def test_arrays_that_another_thread_changes(self, aba):
+    def test_builtins_of_batches_decline_whatever_is_not_exactly_right(self, aba):
+        q, v, tau = state(4)
+        out, call = np.full((4, N), 7.0), aba.native.call_batch
+        hostile = [
+            None, 1, "x", q.tolist(), q[:3], q[::-1], q[0], q[None], q.astype(np.float32), q.astype(">f8"),
+            q.view(np.matrix), np.array(1.0), q.astype(object), np.zeros((0, N)), np.zeros((4, 0)), np.zeros(0),
+            np.ma.zeros((4, N)), np.ndarray, object(), q.view(Liar), np.zeros((4, 2 * N))[:, ::2], q.reshape(4, N, 1),
+        ]  # fmt: skip
+        for bad in hostile:
+            for k in range(4):
+                arrays = [q, v, tau, out]
+                arrays[k] = bad
+                assert call(arrays) is None
+                assert call(arrays, validate=True) is None
+        frozen = out.copy()
+        frozen.flags.writeable = False
+        assert call([q, v, tau, frozen]) is None
+        for count in (0, 1, 2, 3, 5, 50):
+            assert call([*[q] * (count - 1), *[out] * min(count, 1)]) is None
+        for rows in (0, 1):  # which other code does
+            assert call([x[:rows] for x in (q, v, tau, out)]) is None
+        memory = np.zeros(9 * N)  # of an input and the output, which share a row
+        memory[: 4 * N] = v.ravel()
+        assert call([q, memory[: 4 * N].reshape(4, N), tau, memory[3 * N : 7 * N].reshape(4, N)]) is None
+        assert call([q, memory[: 4 * N].reshape(4, N), tau, memory[4 * N : 8 * N].reshape(4, N)]) is True
+        np.testing.assert_array_equal(memory[: 4 * N], v.ravel())
+        assert (out == 7.0).all()
+        assert call([q, v, tau, out]) is True
+        np.testing.assert_array_equal(out, [aba(*x) for x in zip(q, v, tau, strict=True)])
+        np.testing.assert_array_equal(out, memory[4 * N : 8 * N].reshape(4, N))
+
+    def test_builtins_of_batches_look_at_numbers_if_they_are_asked_to(self, aba):
+        q, v, tau = state(19)
+        out = np.empty((19, N))
+        assert aba.native.call_batch([q, v, tau, out], validate=True) is True
+        for bad in (np.nan, np.inf):
+            for row in (0, 7, 18):
+                broken = v.copy()
+                broken[row, -1] = bad
+                assert aba.native.call_batch([q, broken, tau, out], validate=True) is False
+                assert aba.native.call_batch([q, broken, tau, out]) is True
+        assert aba.native.call_batch([q, v, tau, out], validate=True) is True
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_arrays_that_another_thread_changes(self, aba, threads):
         """Values may be anything then; memory is not freed under the kernel."""
         q, v, tau = state(20000)
         stop, refused = threading.Event(), []
@@ -409,7 +453,7 @@ class TestNative:
         try:
             for _ in range(30):
                 try:
-                    assert aba(q, v, tau, threads=2).shape == (20000, N)
+                    assert aba(q, v, tau, threads=threads).shape == (20000, N)
                 except StateError as error:
                     said = str(error)
                     assert "batches of different sizes" in said or "resized" in said

@@ -65,6 +65,16 @@ class Input:
         return tuple(x if isinstance(x, int) else getattr(model, x) for x in _SHAPES[self.name])
 
 
+class Implicit(NamedTuple):
+    """The equations that an algorithm's outputs solve: g(inputs, x, f) = 0 in two parts, whose derivatives with respect
+    to x and f are [M, -J^T; J, C] with M and C symmetric. See `codegen/tape/implicit.py`.
+    """
+
+    unknowns: tuple[str, str]  # the outputs x and f, which here is that of all constraints, embedded ones too
+    equations: Callable[..., tuple[Any, Any]]  # (model, **inputs, **unknowns): both parts of g
+    response: Callable[..., Any]  # (model, **inputs, right_x, right_f, probe): see `MotionResponse`
+
+
 def inputs_of(text: Callable[..., Any]) -> tuple[Input, ...]:
     """The arrays among a function's parameters, by their names; those with a default may be left out.
 
@@ -121,6 +131,7 @@ class Algorithm(Generic[P, R]):
     structural: bool = False  # whether what it does depends on which elements are zero in every state of the robot
     derivatives: str = ""  # the algorithm that has its derivatives in closed form
     inverse: str = ""  # the algorithm that gives an input back from the output, which varies with it symmetrically
+    implicit: Implicit | None = None  # the equations that its values solve
     fields: tuple[str, ...] = ()  # the names of what it returns, where its text has no NamedTuple for them
 
     def __post_init__(self) -> None:  # what `help` and `inspect` look for

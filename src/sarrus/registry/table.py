@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sarrus.errors import IllPosedError, UnsupportedError, unknown_name
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, Input, P, R, inputs_of
+from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, Implicit, Input, P, R, inputs_of
 from sarrus.registry.features import Feature, found_in, kind_of
 
 __all__ = ["FAMILIES", "Algorithm", "Input", "algorithm", "catalog", "find"]
@@ -40,6 +40,7 @@ def algorithm(
     structural: bool = False,
     derivatives: str = "",
     inverse: str = "",
+    implicit: Implicit | None = None,
 ) -> Callable[[Callable[P, R]], Algorithm[P, R]]:
     """Enter a function into the catalog and make it an `Algorithm`: its arrays are inputs, other parameters options.
 
@@ -47,6 +48,7 @@ def algorithm(
     supports  what of a model it takes into account; `needs`: what a model must have
     ignores   what of a model makes no difference to it. Default: all constraints, for one that supports none of them
     derivatives, inverse  names of algorithms: see `codegen/tape/derivative.py`
+    implicit  the equations that its values solve
     """
     supports |= needs
     if ignores is None:
@@ -69,6 +71,7 @@ def algorithm(
             structural,
             derivatives,
             inverse,
+            implicit,
         )
         return made
 

@@ -10,24 +10,18 @@ from sarrus.algorithms.constrained.ltl import free_forces
 from sarrus.algorithms.constrained.pv_soft import soft_weight
 from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.tree.crba import composite_bodies
+from sarrus.algorithms.tree.rnea import rnea
 from sarrus.errors import check_name
-from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.derivatives.constraint_variation import constraint_variation
-from sarrus.mechanics.mechanism import Mechanism, mechanism, node_accelerations, rows_of
-from sarrus.mechanics.solvers.joint_space import ltdl, solve_forward, solve_transposed
-from sarrus.mechanics.solvers.kkt_columns import Kkt
-from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
-from sarrus.mechanics.solvers.mobility import typical_mobilities
-from sarrus.mechanics.solvers.result import if_determined, joined, proved
+from sarrus.mechanics.derivatives.constraint_variation import constraint_equations, constraint_variation
+from sarrus.mechanics.mechanism import mechanism, rows_of
+from sarrus.mechanics.solvers.constrained_motion import ConstrainedMotion, MotionResponse
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import AnyAlgorithm
+from sarrus.registry.algorithm import AnyAlgorithm, Implicit
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm, catalog, check_model, find
-from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.arrays import Array
 from sarrus.spatial.choice import choose
-from sarrus.spatial.linear_algebra import ldl_growth, ldl_solve
 from sarrus.spatial.norms import if_finite
-from sarrus.spatial.stacked import by_column
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
@@ -55,10 +49,25 @@ class ForwardDynamicsDerivativesResult(NamedTuple):
     status: Array  # () of values and derivatives: ok means that all are finite
 
 
+def motion_equations(model: Model, qdd: Array, forces: Array, **at: Array) -> tuple[Array, Array]:
+    """What is zero at a solution: M qdd + c - J^T f - tau (nv,) and J qdd - k (m,); at: q, v, tau, ..."""
+    q, v, whole = at["q"], at["v"], model.spanning
+    rows, on_joints = constraint_equations(whole, q, v, at.get("k"), qdd, forces)
+    return rnea.text(whole, q, v, qdd, at.get("external_forces")) - on_joints - at["tau"], rows
+
+
+def motion_response(model: Model, right_x: Array, right_f: Array, probe: Array, **given: Array) -> MotionResponse:
+    """The solution, and that of M x - J^T f = right_x (nv, c), J x = right_f (m, c)."""
+    at = mechanism(model.spanning, given["q"], given["v"], given["tau"], given.get("external_forces"))
+    motion = ConstrainedMotion.factored(at, rows_of(at, given.get("k"), "a derivative"), composite_bodies(at.nodes))
+    return motion.response(free_forces(at), right_x, right_f, probe)
+
+
 @algorithm(
     cost="O(n^2 d + m n^2 + m^2 n + m^3)",
     references=("carpentier2018", "featherstone2010"),
     supports=Feature.ON_ALL | Feature.REDUNDANT,
+    implicit=Implicit(("qdd", "forces"), motion_equations, motion_response),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -99,9 +108,8 @@ def forward_dynamics_derivatives(
         1.0 / soft_weight(r.R, len(r.k), weight, str(method)) if x else np.zeros(len(r.k))
         for r, x in zip(rows, soft, strict=True)
     ]
-    mass = ltdl(at.nodes, composite_bodies(at.nodes))
-    kkt = Kkt.factored(mass, *loop_jacobian(at, rows), joined(C), typical_mobilities(whole))
-    qdd, f, status = _solution(at, rows, kkt, softly)
+    motion = ConstrainedMotion.factored(at, rows, composite_bodies(at.nodes), C)
+    qdd, f, status = motion.solution(free_forces(at), softly)
     if method not in (None, "auto"):  # any other comes on top of the factors
         weighted = {"weight": weight} if softly else {}
         named = _method(method, model).text(model, q, v, tau, k, external_forces, **weighted)
@@ -112,35 +120,18 @@ def forward_dynamics_derivatives(
     R = np.zeros((model.nv, K.shape[1]), dtype=np.result_type(K, inverse.tau))
     R[:, : 2 * model.nv] = np.concatenate([inverse.dtau_dq - varied.forces_q, inverse.dtau_dv], axis=1)
     with stage("derivatives"):
-        dqdd, df, half, sums = kkt.solve(R, K)
-        by_tau, f_by_tau, sums_by_tau = kkt.inverse()
+        dqdd, df, half, sums = motion.kkt.solve(R, K)
+        by_tau, f_by_tau, sums_by_tau = motion.kkt.inverse()
         status = if_finite(status, choose(0.5, status, status, Status.NOT_FINITE), sums, sums_by_tau)
     both = np.column_stack([f, f_by_tau, df])
-    declared = [by_column(r.declared_force, both[r.span], len(r.k)) for r, x in zip(rows, ours, strict=True) if x]
+    declared = [x for x, mine in zip(motion.declared_forces(both), ours, strict=True) if mine]
     forces = np.concatenate([np.zeros((0, both.shape[1])), *declared])
     by_q, by_v, by_k = np.split(dqdd, [model.nv, 2 * model.nv], axis=1)
     f_by_tau, f_by_q, f_by_v, f_by_k = np.split(forces[:, 1:], model.nv * np.arange(1, 4), axis=1)
-    last = (np.asarray(x, dtype=object) for x in (kkt.rank, kkt.is_consistent(half), status))
+    last = (np.asarray(x, dtype=object) for x in (motion.kkt.rank, motion.kkt.is_consistent(half), status))
     return ForwardDynamicsDerivativesResult(
         qdd, forces[:, 0], by_q, by_v, by_tau, f_by_q, f_by_v, f_by_tau, by_k, f_by_k, *last
     )
-
-
-def _solution(at: Mechanism, rows: list[Rows], kkt: Kkt, softly: bool) -> tuple[Array, Array, Scalar]:
-    """Accelerations, forces in the basis of the rows, and the status that they prove."""
-    factor, Y, Lambda = kkt
-    with stage("solution"):
-        z = solve_transposed(factor, free_forces(at))  # L^-T (tau - c)
-        free = Y @ (factor.d_inv * z) - joined([r.k for r in rows])
-        f = -ldl_solve(Lambda, free)
-        qdd = solve_forward(factor, (z + Y.T @ f) * factor.d_inv)
-        a = node_accelerations(at.nodes, qdd)
-        status: Scalar = Status.OK
-        if not softly:
-            growth = ldl_growth(Lambda, typical_mobilities(at.model))
-            status = proved(rows, [r.residual(a) for r in rows], a, growth, [free])
-        status = if_determined(status, at.model, factor.pivots(at.nodes))
-        return qdd, f, if_finite(status, Status.NOT_FINITE, qdd, f)
 
 
 def _method(name: str, model: Model) -> AnyAlgorithm:

@@ -17,7 +17,7 @@ TYPE_NUMBER = {64: 12, 32: 11}
 # The context: addresses that the code needs, in this order.
 CONTEXT = (
     "array_type", "descriptor", "true", "false", "none", "incref", "new_array", "new_tuple", "set_item", "integer",
-    "copy", "workspace", "constants", "ports", "writes", "checks",
+    "copy", "workspace", "constants", "ports", "writes", "checks", "batch", "save_thread", "restore_thread",
 )  # fmt: skip
 
 
@@ -61,9 +61,20 @@ def layout_is_known() -> bool:
 
 
 def make_builtin(
-    name: str, address: int, dtype: np.dtype, places: tuple[int, int, int], writes: bool, checks: bool, keeps: Any
+    name: str,
+    address: int,
+    dtype: np.dtype,
+    places: tuple[int, int, int],
+    writes: bool,
+    checks: bool,
+    keeps: Any,
+    batch: int = 0,
 ) -> Any:
-    """A Python builtin that runs the code at `address` (`single.py`)."""
+    """A Python builtin that runs the code at `address` (`single.py`, `many.py`).
+
+    places  of a workspace (or how many bytes it has), of the constants and of what drivers know of the ports
+    batch   the address of the driver of batches
+    """
     api = ctypes.pythonapi
     numpy_api = _numpy_api()
 
@@ -77,7 +88,8 @@ def make_builtin(
         "new_tuple": pointer(api.PyTuple_New), "set_item": pointer(api.PyTuple_SetItem),
         "integer": pointer(api.PyLong_FromDouble), "copy": pointer(ctypes.memmove),
         **dict(zip(("workspace", "constants", "ports"), places, strict=True)),
-        "writes": int(writes), "checks": int(checks),
+        "writes": int(writes), "checks": int(checks), "batch": batch,
+        "save_thread": pointer(api.PyEval_SaveThread), "restore_thread": pointer(api.PyEval_RestoreThread),
     }  # fmt: skip
     context = np.array([addresses[key] for key in CONTEXT], dtype=np.uint64).view(_Context)
     definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)

@@ -12,6 +12,7 @@ from sarrus.codegen.emit.batch import emit_batch, emit_check
 from sarrus.codegen.emit.declarations import with_declarations
 from sarrus.codegen.emit.kinds import TABLES, Kind
 from sarrus.codegen.emit.lane import Lane
+from sarrus.codegen.emit.many import emit_many
 from sarrus.codegen.emit.moves import emit_moves
 from sarrus.codegen.emit.picks import emit_picks
 from sarrus.codegen.emit.run import emit_again, emit_begin, emit_enter, emit_enter_if_many, emit_run
@@ -26,6 +27,7 @@ DRIVERS: dict[str, Callable[[Lane, str], str]] = {
     "check": emit_check,
     "batch": emit_batch,
     "single": emit_single,
+    "many": emit_many,
     "listed": emit_listed,
     Kind.BEGIN.name: emit_begin,
     Kind.AGAIN.name: emit_again,

@@ -34,38 +34,38 @@ def emit_single(lane: Lane, name: str) -> str:
     """
     w = Writer(f"ptr @{name}(ptr %self, ptr %args, i64 %nargs)")
     invalid, result, item = (w.value(f"alloca {kind}, align 8") for kind in ("i64", "ptr", "ptr"))
-    c = _Call(w, lane)
+    c = Call(w, lane)
     makes = w.value(f"icmp eq ptr {c['writes']}, null")
     given = w.value(f"select i1 {makes}, i64 0, i64 {c.n_outputs}")
-    _unless(w, w.value(f"icmp eq i64 %nargs, {w.value(f'add i64 {c.n_inputs}, {given}')}"), "decline")
-    c.check_arrays()
+    unless(w, w.value(f"icmp eq i64 %nargs, {w.value(f'add i64 {c.n_inputs}, {given}')}"), "decline")
+    c.check_arrays("%nargs")
     with w.loop(c.n_inputs) as i:
         size, slots, _ = c.port(c.inputs, i)
-        c.copy(_field(w, c.argument(i), DATA), slots, size)
+        c.copy(field(w, c.argument(i), DATA), slots, size)
     with w.when(w.value(f"icmp ne ptr {c['checks']}, null")):
         w.do(f"store i64 0, ptr {invalid}, align 8")
         w.do(f"call void {in_header(w, Header.CHECK)}(ptr {c['workspace']}, ptr {c['ports']}, ptr {invalid})")
-        _unless(w, w.value(f"icmp eq i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0"), "decline")
+        unless(w, w.value(f"icmp eq i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0"), "decline")
     w.do(f"call void {in_header(w, Header.RUN)}(ptr {c['workspace']}, ptr %k)")
     # The result is True, the only output, or the tuple of all.
     w.do(f"store ptr {c['true']}, ptr {result}, align 8")
     several = w.value(f"and i1 {makes}, {w.value(f'icmp ne i64 {c.n_outputs}, 1')}")
     with w.when(several):
         packed = w.value(f"call ptr {c['new_tuple']}(i64 {c.n_outputs})")
-        _unless(w, w.value(f"icmp ne ptr {packed}, null"), "failed")
+        unless(w, w.value(f"icmp ne ptr {packed}, null"), "failed")
         w.do(f"store ptr {packed}, ptr {result}, align 8")
     with w.loop(c.n_outputs) as i:
         size, slots, port = c.port(c.outputs, i)
-        whole = w.value(f"and i1 {makes}, {w.value(f'icmp ne i64 {_word(w, port, 6)}, 0')}")
+        whole = w.value(f"and i1 {makes}, {w.value(f'icmp ne i64 {word(w, port, 6)}, 0')}")
         with w.when(w.value(f"xor i1 {makes}, true")):
             given = c.argument(w.value(f"add i64 {i}, {c.n_inputs}"))
             w.do(f"store ptr {given}, ptr {item}, align 8")
         with w.when(makes):
             c.make_item(port, slots, whole, item)
         made = w.value(f"load ptr, ptr {item}, align 8")
-        _unless(w, w.value(f"icmp ne ptr {made}, null"), "failed")
+        unless(w, w.value(f"icmp ne ptr {made}, null"), "failed")
         with w.when(w.value(f"xor i1 {whole}, true")):
-            c.store(port, slots, size, _field(w, made, DATA))
+            c.store(port, slots, size, field(w, made, DATA))
         with w.when(several):
             packed = w.value(f"load ptr, ptr {result}, align 8")
             w.do(f"call i32 {c['set_item']}(ptr {packed}, i64 {i}, ptr {made})")
@@ -88,18 +88,21 @@ def emit_listed(lane: Lane, name: str) -> str:
     return w.finish()
 
 
-class _Call:
-    """A call under construction: what the code knows of the kernel (`self`, an array of addresses), and its steps."""
+class Call:
+    """A call under construction: what the code knows of the kernel (`self`, an array of addresses), and its steps.
 
-    def __init__(self, w: Writer, lane: Lane) -> None:
-        self._w, self._lane = w, lane
+    first  the number of the argument that is the first array
+    """
+
+    def __init__(self, w: Writer, lane: Lane, first: int = 0) -> None:
+        self._w, self._lane, self._first = w, lane, first
         base = w.value(f"load ptr, ptr {w.offset('%self', DATA)}, align 8")
         self._context = {
             name: w.value(f"load ptr, ptr {w.offset(base, 8 * i)}, align 8", "%k" if name == "constants" else None)
             for i, name in enumerate(CONTEXT)
         }
         ports = self["ports"]
-        self.n_inputs, self.n_outputs = _word(w, ports, 0), _word(w, ports, 1)
+        self.n_inputs, self.n_outputs = word(w, ports, 0), word(w, ports, 1)
         self.inputs = w.offset(ports, 8 * PORTS_BEGIN)
         self.outputs = w.offset(self.inputs, w.value(f"mul i64 {self.n_inputs}, {8 * PORT_WORDS}"))
 
@@ -108,39 +111,51 @@ class _Call:
 
     def argument(self, i: str) -> str:
         w = self._w
-        return w.value(f"load ptr, ptr {w.offset('%args', w.value(f'mul i64 {i}, 8'))}, align 8")
+        arrays = w.offset("%args", 8 * self._first)
+        return w.value(f"load ptr, ptr {w.offset(arrays, w.value(f'mul i64 {i}, 8'))}, align 8")
 
     def port(self, table: str, i: str) -> tuple[str, str, str]:
         """Size, first slot and words of port i."""
         w = self._w
         port = w.offset(table, w.value(f"mul i64 {i}, {8 * PORT_WORDS}"))
-        at = w.value(f"mul i64 {_word(w, port, 1)}, {self._lane.scalar_bytes}")
-        return _word(w, port, 0), w.offset(self["workspace"], at), port
+        at = w.value(f"mul i64 {word(w, port, 1)}, {self._lane.scalar_bytes}")
+        return word(w, port, 0), w.offset(self["workspace"], at), port
 
     def copy(self, source: str, target: str, size: str) -> None:
         """So many scalars, by the C library."""
         length = self._w.value(f"mul i64 {size}, {self._lane.scalar_bytes}")
         self._w.do(f"call ptr {self['copy']}(ptr {target}, ptr {source}, i64 {length})")
 
-    def check_arrays(self) -> None:
-        """Go to `decline` unless all arguments are exactly as wanted. (Ports of outputs follow those of inputs.)"""
+    def check_arrays(self, count: str, states: str | None = None) -> None:
+        """Go to `decline` unless so many arrays are exactly as wanted. (Ports of outputs follow those of inputs.)
+
+        states  how many each has, one row per state; None: one, in no rows
+        """
         w = self._w
-        with w.loop("%nargs") as i:
+        with w.loop(count) as i:
             array, port = self.argument(i), w.offset(self.inputs, w.value(f"mul i64 {i}, {8 * PORT_WORDS}"))
-            _unless(w, w.value(f"icmp eq ptr {_field(w, array, TYPE)}, {self['array_type']}"), "decline")
-            _unless(w, w.value(f"icmp eq ptr {_field(w, array, DESCRIPTOR)}, {self['descriptor']}"), "decline")
+            dimensions, shape = self.shape_of(array)
+            unless(w, w.value(f"icmp eq ptr {field(w, array, DESCRIPTOR)}, {self['descriptor']}"), "decline")
             is_input = w.value(f"icmp ult i64 {i}, {self.n_inputs}")
             wanted = w.value(f"select i1 {is_input}, i32 {INPUT_FLAGS}, i32 {OUTPUT_FLAGS}")
-            flags = w.value(f"and i32 {_field(w, array, FLAGS, 'i32')}, {wanted}")
-            _unless(w, w.value(f"icmp eq i32 {flags}, {wanted}"), "decline")
-            dimensions = w.value(f"sext i32 {_field(w, array, DIMENSIONS, 'i32')} to i64")
-            _unless(w, w.value(f"icmp eq i64 {dimensions}, {_word(w, port, 2)}"), "decline")
-            shape = _field(w, array, SHAPE)
+            flags = w.value(f"and i32 {field(w, array, FLAGS, 'i32')}, {wanted}")
+            unless(w, w.value(f"icmp eq i32 {flags}, {wanted}"), "decline")
+            if states is not None:
+                unless(w, w.value(f"icmp sgt i64 {dimensions}, 0"), "decline")
+                unless(w, w.value(f"icmp eq i64 {w.value(f'load i64, ptr {shape}, align 8')}, {states}"), "decline")
+                dimensions, shape = w.value(f"sub i64 {dimensions}, 1"), w.offset(shape, 8)
+            unless(w, w.value(f"icmp eq i64 {dimensions}, {word(w, port, 2)}"), "decline")
             with w.loop(dimensions) as axis:
                 at = w.value(f"mul i64 {axis}, 8")
                 mine = w.value(f"load i64, ptr {w.offset(shape, at)}, align 8")
                 extent = w.value(f"load i64, ptr {w.offset(w.offset(port, 24), at)}, align 8")
-                _unless(w, w.value(f"icmp eq i64 {mine}, {extent}"), "decline")
+                unless(w, w.value(f"icmp eq i64 {mine}, {extent}"), "decline")
+
+    def shape_of(self, array: str) -> tuple[str, str]:
+        """How many dimensions it has, and where their extents are. To `decline` unless it is an array."""
+        w = self._w
+        unless(w, w.value(f"icmp eq ptr {field(w, array, TYPE)}, {self['array_type']}"), "decline")
+        return w.value(f"sext i32 {field(w, array, DIMENSIONS, 'i32')} to i64"), field(w, array, SHAPE)
 
     def make_item(self, port: str, slots: str, whole: str, item: str) -> None:
         """Let `item` be a Python integer, or an array with nothing in it yet."""
@@ -152,7 +167,7 @@ class _Call:
             integer = w.value(f"call ptr {self['integer']}(double {number})")
             w.do(f"store ptr {integer}, ptr {item}, align 8")
         with w.when(w.value(f"xor i1 {whole}, true")):
-            dimensions = w.value(f"trunc i64 {_word(w, port, 2)} to i32")
+            dimensions = w.value(f"trunc i64 {word(w, port, 2)} to i32")
             array = w.value(
                 f"call ptr {self['new_array']}(ptr {self['array_type']}, i32 {dimensions}, ptr {w.offset(port, 24)}, "
                 f"i32 {TYPE_NUMBER[lane.bits]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
@@ -161,7 +176,7 @@ class _Call:
 
     def store(self, port: str, slots: str, size: str, array: str) -> None:
         """An output out of the workspace."""
-        w, list_begins = self._w, _word(self._w, port, PORT_LIST)
+        w, list_begins = self._w, word(self._w, port, PORT_LIST)
         is_listed = w.value(f"icmp ne i64 {list_begins}, 0")
         with w.when(is_listed):
             words = w.offset(self["ports"], w.value(f"mul i64 {list_begins}, 8"))
@@ -171,15 +186,15 @@ class _Call:
             self.copy(slots, array, size)
 
 
-def _word(w: Writer, words: str, number: int) -> str:
+def word(w: Writer, words: str, number: int) -> str:
     return w.value(f"load i64, ptr {w.offset(words, 8 * number)}, align 8")
 
 
-def _field(w: Writer, thing: str, offset: int, kind: str = "ptr") -> str:
+def field(w: Writer, thing: str, offset: int, kind: str = "ptr") -> str:
     return w.value(f"load {kind}, ptr {w.offset(thing, offset)}, align 4")
 
 
-def _unless(w: Writer, condition: str, label: str) -> None:
+def unless(w: Writer, condition: str, label: str) -> None:
     """Go on if `condition`, else to `label`."""
     go_on = f"on.{condition[1:]}"
     w.do(f"br i1 {condition}, label %{go_on}, label %{label}")

@@ -18,6 +18,7 @@ from sarrus.codegen.runtime.cache_names import described, model_key
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.native import build_native, lane_of
 from sarrus.codegen.tape.derivative import Derivative, derivative_algorithm, derivative_tape
+from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import UnsupportedError
 from sarrus.model.model import Model
@@ -109,8 +110,14 @@ def compile(  # the name users expect; the builtin is not used here
         if key is not None:
             stored.save(key, native)
     if asked is not None:
-        algorithm = derivative_algorithm(algorithm, asked, names, native.tape)
-    return Kernel(algorithm, model.name, native, key)
+        return Kernel(derivative_algorithm(algorithm, asked, names, native.tape), model.name, native, key)
+
+    def jacobian() -> tuple[Model, Tape]:
+        wrt = names if model.is_numeric else (*names, "parameters")
+        with precision(kind):
+            return model, derivative_tape(model, algorithm, Derivative("jacobian", wrt), names, parameters, **options)
+
+    return Kernel(algorithm, model.name, native, key, jacobian)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,9 @@ from sarrus.codegen.runtime.call_arrays import (
 from sarrus.codegen.runtime.native import NativeKernel, build_native, lane_of
 from sarrus.codegen.runtime.threads import threads_for
 from sarrus.codegen.tape.tape import OpCount, Tape
+from sarrus.errors import UnsupportedError
 from sarrus.model.arguments import empty
+from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.status import Status
 
@@ -44,6 +46,7 @@ class Kernel:
     model_name  of the robot that it was compiled for
     native      the machine code
     key         under which it is kept on disk; None: it is not
+    jacobian    what makes the robot and the tape of the method's Jacobian; None: it is not known (any more)
 
     >>> kernel = sarrus.compile(sarrus.zoo.chain(2), "aba")
     >>> kernel.input_names
@@ -52,7 +55,15 @@ class Kernel:
     (2,)
     """
 
-    def __init__(self, algorithm: AnyAlgorithm, model_name: str, native: NativeKernel, key: str | None = None) -> None:
+    def __init__(
+        self,
+        algorithm: AnyAlgorithm,
+        model_name: str,
+        native: NativeKernel,
+        key: str | None = None,
+        jacobian: Callable[[], tuple[Model, Tape]] | None = None,
+    ) -> None:
+        self._jacobian = jacobian
         self.method = algorithm.name
         self.model_name = model_name
         self.native = native
@@ -110,8 +121,12 @@ class Kernel:
                 result = self._fast(*arrays)  # None: not exactly one state of the right type
                 if result is not None:
                     return result if self._result is None else self._of_one(result)
-            elif self._wrote_one(arrays, out if isinstance(out, (tuple, list)) else (out,)):
+            elif self._wrote_one(arrays, _listed(out)):
                 return self._wrapped((), out)
+        if not named and not return_status:
+            found = self._batch_on_one_thread(arrays, threads, self._new if out is None else lambda _: _listed(out))
+            if found is not None:
+                return self._wrapped(found[1], out)
         held: list[Any] = []
         batch = None if named or return_status else plain_batch(arrays, self._shapes, self.dtype, held)
         if batch is None:
@@ -121,11 +136,32 @@ class Kernel:
             self.native.run_checked((*arrays, *outputs), batch, threads, may_overlap=out is not None)
         return self._wrapped(outputs, out)
 
+    def _batch_on_one_thread(
+        self,
+        arrays: tuple[Any, ...],
+        threads: int | None,
+        memory: Callable[[int], Sequence[Any]],
+        validate: bool = False,
+    ) -> tuple[bool, Sequence[Any]] | None:
+        """Whether all arguments of a batch are valid, if it is to `validate`, and its outputs, in what `memory` gives
+        for so many states. None: these are not arrays just as native code wants them, or are worth more threads.
+        """
+        if len(arrays) != len(self._shapes) or not arrays:
+            return None
+        first = arrays[0]
+        if type(first) is not np.ndarray or first.ndim != len(self._shapes[0]) + 1 or len(first) < 2:
+            return None
+        if self.threads_for(len(first), threads) != 1:
+            return None
+        outputs = memory(len(first))
+        valid = self.native.call_batch((*arrays, *outputs), validate)
+        return None if valid is None else (valid, outputs)
+
     def _wrote_one(self, arrays: tuple[Any, ...], outputs: Sequence[Any]) -> bool:
         """Whether this was one state, in arrays just as native code wants them, whose results are in `outputs` now."""
         if len(arrays) != len(self._shapes) or len(outputs) != len(self._output_shapes):
             return False  # (an input too many is no output)
-        if any(type(x) is not np.ndarray for x in outputs):
+        if any(type(x) is not np.ndarray or x.shape != s for x, s in zip(outputs, self._output_shapes, strict=True)):
             return False
         if any(np.may_share_memory(*pair) for pair in combinations(outputs, 2)):
             return False
@@ -155,11 +191,15 @@ class Kernel:
         memory   what gives arrays for the results of so many states; default: new ones
         threads  how many to use; default: as many as are worth it
         """
+        memory = self._new if memory is None else memory
+        found = self._batch_on_one_thread(arrays, threads, memory, validate=True)
+        if found is not None:
+            return self._wrapped(found[1], None) if found[0] else None
         held: list[Any] = []
         batch = plain_batch(arrays, self._shapes, self.dtype, held)
         if not batch:
             return None
-        outputs = self._outputs(None, (batch,), held) if memory is None else memory(batch)
+        outputs = memory(batch)
         valid = self.native.run_checked(
             (*arrays, *outputs), batch, self.threads_for(batch, threads), may_overlap=False, validate=True
         )
@@ -168,15 +208,19 @@ class Kernel:
     def _wrapped(self, outputs: Sequence[Any], out: Any) -> Any:
         """What is returned: the very arrays that were given to write into, if some were."""
         if out is not None:
-            outputs = out if isinstance(out, (tuple, list)) else (out,)
+            outputs = _listed(out)
         if self._result is None:
             return outputs[0]
         return self._result(*(self._algorithm.with_whole_numbers(outputs) if out is None else outputs))
 
+    def _new(self, *batch: int) -> list[np.ndarray]:
+        """New memory for the results of so many states."""
+        return [empty("a result", (*batch, *shape), self.dtype) for shape in self._output_shapes]
+
     def _outputs(self, out: Any, batch: tuple[int, ...], held: list[Any]) -> list[np.ndarray]:
         """Where results go: new memory, or that of `out`, which stays as it is found while `held` lives."""
         if out is None:
-            return [empty("a result", (*batch, *shape), self.dtype) for shape in self._output_shapes]
+            return self._new(*batch)
         return given_outputs(self.tape.outputs, out, batch, self.dtype, held)
 
     def _careful(
@@ -198,20 +242,52 @@ class Kernel:
 
     def threads_for(self, batch: int, threads: int | None) -> int:
         """How many threads to use for a batch: those asked for, or as many as are worth it."""
-        # (What some states need, and what is iterated, is no part of the count, but it is of the tape.)
-        return threads_for(batch * max(self.op_count.total, len(self.tape)), threads)
+        return threads_for(batch * self._work, threads)
+
+    @cached_property
+    def _work(self) -> int:
+        """Operations of a state. (What some states need, and what is iterated, is no part of the count, but of the
+        tape.)
+        """
+        return max(self.op_count.total, len(self.tape))
 
     @cached_property
     def casadi_function(self) -> Any:
         """The same computation as a CasADi Function, inputs and outputs by name."""
-        from sarrus.codegen.tape.c_export import identifier
         from sarrus.codegen.tape.casadi_export import casadi_function
 
-        return casadi_function(self.tape, f"{identifier(self.model_name)}_{self.method}")
+        return casadi_function(self.tape, self._casadi_name)
 
-    def to_casadi(self) -> Any:
-        """The CasADi Function, for users of CasADi, acados or rockit."""
-        return self.casadi_function
+    @cached_property
+    def _with_jacobian(self) -> Any:
+        """The same, with our own Jacobian, if there is one."""
+        from sarrus.codegen.tape.casadi_export import casadi_function, casadi_jacobian
+
+        try:
+            model, derivative = (None, None) if self._jacobian is None else self._jacobian()
+            if model is None or derivative is None:
+                return self.casadi_function
+            values = casadi_function(derivative, f"{self._casadi_name}_derivative")
+        except UnsupportedError:  # it has none, or one too long to be written out
+            return self.casadi_function
+        jacobian = casadi_jacobian(model, self.tape, derivative, values, self._casadi_name)
+        return casadi_function(self.tape, self._casadi_name, jacobian)
+
+    @property
+    def _casadi_name(self) -> str:
+        from sarrus.codegen.tape.c_export import identifier
+
+        return f"{identifier(self.model_name)}_{self.method}"
+
+    def to_casadi(self, jacobian: bool = True) -> Any:
+        """The CasADi Function, for users of CasADi, acados or rockit.
+
+        jacobian  whether its Jacobian is ours: in closed form where there is one, at the solution for methods that
+                  iterate, with respect to the components of q (a quaternion does not get longer). CasADi takes it where
+                  the function is called with MX; called with SX, it is written out, and CasADi differentiates that.
+                  Kernels that were pickled, and what has no derivative, have CasADi's
+        """
+        return self._with_jacobian if jacobian else self.casadi_function
 
     def to_c(self, directory: str | Path, name: str | None = None) -> Path:
         """Write NAME.c and NAME.h, dependency-free C99, into a directory. Returns the path of the C file."""
@@ -242,3 +318,8 @@ class Kernel:
             f"  compiling  {sum(seconds.values()):.3f} s: {spent}\n"
             f"  hash       {self.source_hash[:16]}"
         )
+
+
+def _listed(out: Any) -> Sequence[Any]:
+    """What was given to write into, one thing per output."""
+    return out if isinstance(out, (tuple, list)) else (out,)

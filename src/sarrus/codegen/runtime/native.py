@@ -9,7 +9,7 @@ import struct
 import time
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,6 +90,14 @@ class _OnLanes:
         return _BATCH(self.batch_address)
 
 
+class _Scratch(NamedTuple):
+    """Memory for one thread: for a driver, and for the addresses of a call's arrays."""
+
+    memory: np.ndarray
+    address: int  # of the memory
+    pointers: np.ndarray
+
+
 class NativeKernel:
     """Native code in memory. Safe to use from several threads and after a fork."""
 
@@ -108,7 +116,7 @@ class NativeKernel:
         self._pack_sources, self._pack_targets = (
             struct.Struct(f"={len(ports)}Q").pack for ports in (tape.inputs, tape.outputs)
         )
-        self._free_scratch: list[tuple[np.ndarray, int]] = []  # list.pop and list.append are atomic
+        self._free_scratch: list[_Scratch] = []  # list.pop and list.append are atomic
         # For one state: `call_new(*inputs)` gives new arrays, `call_into(*inputs, *outputs)` fills these, and
         # `call_checked` looks at the numbers, too. None: that was not possible, and nothing is changed.
         self.call_new, self.call_into, self.call_checked = self._builtins()
@@ -145,7 +153,7 @@ class NativeKernel:
         return _workspace_bytes(self.artifact, Lane(self.lane.bits, 1) if is_single else self.lane)
 
     def _builtins(self) -> tuple[Any, ...]:
-        if not layout_is_known() or any(len(port.shape) > MOST_DIMENSIONS for port in self._ports):
+        if not self._knows_arrays:
             return tuple([lambda *arrays: None] * 3)
         data, address = self._one.data, driver_address(self._one.lane, "single")
         scratch = aligned(_scratch_bytes(self.tape, self.artifact, self._one.lane))
@@ -154,6 +162,38 @@ class NativeKernel:
             make_builtin(name, address, self.dtype, places, writes, checks, (data, scratch))
             for name, writes, checks in (("new", False, False), ("into", True, False), ("checked", False, True))
         )
+
+    @property
+    def _knows_arrays(self) -> bool:
+        return layout_is_known() and all(len(port.shape) <= MOST_DIMENSIONS for port in self._ports)
+
+    @cached_property
+    def _builtins_of_batches(self) -> tuple[Any, Any]:
+        """`name(scratch, addresses, *inputs, *outputs)`: without a look at the numbers, and with it."""
+        if not self._knows_arrays:
+            return lambda *arrays: None, lambda *arrays: None
+        data, address = self._many.data, driver_address(self._one.lane, "many")
+        places = data.workspace, data.constants, data.ports
+        plain, checking = (
+            make_builtin("batch", address, self.dtype, places, True, checks, data, self._many.batch_address)
+            for checks in (False, True)
+        )
+        return plain, checking
+
+    def call_batch(self, arrays: Sequence[Any], validate: bool = False) -> bool | None:
+        """`run_checked` of inputs, then outputs, on one thread, where they are arrays of at least two states just as
+        native code wants them, each apart from the outputs. None: they are not, and nothing is changed.
+        """
+        try:
+            held = [in_place(array) for array in arrays]
+        except TypeError:
+            return None
+        scratch, call = self._scratch(), self._builtins_of_batches[validate]
+        try:
+            return call(scratch.memory, scratch.pointers, *arrays)
+        finally:
+            self._free_scratch.append(scratch)
+            del held
 
     def run(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray], batch: int, threads: int = 1) -> None:
         """Evaluate `batch` states. Arrays are C-contiguous, of this dtype, one row per state; that is checked.
@@ -200,27 +240,26 @@ class NativeKernel:
         scratches = [self._scratch() for _ in range(threads)]
         mine = self._one if batch == 1 and threads == 1 else self._many
         workspace, constants = mine.data.workspace, mine.data.constants
-        invalid = [_count_at(address + workspace) for _, address in scratches]
+        invalid = [_count_at(scratch.address + workspace) for scratch in scratches]
         for count_of in invalid:
             count_of.value = 0 if validate else UNCHECKED
         try:
             if threads == 1:
-                mine.batch(sources, targets, 0, batch, scratches[0][1], constants)
+                mine.batch(sources, targets, 0, batch, scratches[0].address, constants)
             else:
                 tables = address_of_bytes(sources), address_of_bytes(targets)
-                own = [(*tables, scratch, constants) for _, scratch in scratches]
+                own = [(*tables, scratch.address, constants) for scratch in scratches]
                 share(mine.batch_address, own, batch, self.lanes)
             return not validate or not any(count_of.value for count_of in invalid)
         finally:
             self._free_scratch += scratches
 
-    def _scratch(self) -> tuple[np.ndarray, int]:
-        """Memory for one thread, and where it is."""
+    def _scratch(self) -> _Scratch:
         try:
             return self._free_scratch.pop()
         except IndexError:
             memory = aligned(self.scratch_bytes)
-            return memory, address_of(memory)
+            return _Scratch(memory, address_of(memory), np.empty(len(self._ports), np.uint64))
 
 
 def _workspace_bytes(artifact: Artifact, lane: Lane) -> int:

@@ -9,8 +9,8 @@
 Derivatives of configurations, as inputs and as outputs, are in the tangent space. How they come about, the cheapest
 that there is:
 
-- a closed form, where the catalog has one (`Algorithm.derivatives`): Jacobians, and everything of methods that iterate;
-  what it does not have (parameters, external forces) is that of its own values, which it finds without iterations;
+- a closed form, where the catalog has one (`Algorithm.derivatives`): Jacobians;
+- by the implicit function theorem at the solution, what else is asked of methods that iterate: `implicit.py`;
 - by the implicit function theorem, where one algorithm undoes another (`Algorithm.inverse`): qdd = f(q, v, tau) means
   g(q, v, qdd) = tau, and where df/dtau is symmetric, l = df/dtau qdd_bar is a derivative along a direction, which is
   cheap; then tau_bar = l, and q_bar and v_bar are those of g weighted by -l;
@@ -28,6 +28,7 @@ import numpy as np
 from sarrus.codegen.tape.closed_form import ClosedForm
 from sarrus.codegen.tape.differentiate import jacobian, jvp, vjp
 from sarrus.codegen.tape.graph import Graph
+from sarrus.codegen.tape.implicit import implicit_tape
 from sarrus.codegen.tape.interpret import run
 from sarrus.codegen.tape.replay import iterates, replay
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
@@ -111,41 +112,25 @@ def _derivative(
 ) -> Tape:
     kind, wrt = derivative.kind, derivative.wrt
     closed = find(algorithm.derivatives) if algorithm.derivatives else None
-    if closed is not None and (kind == "jacobian" or iterates(tape)):
-        text = ClosedForm.of(closed, kind, wrt, tape)
+    if closed is not None and kind == "jacobian":
+        text = ClosedForm.of(closed, wrt, tape)
         if text is not None:
             return trace(model, text.algorithm(model), parameters=parameters)
     if iterates(tape):
-        solved = None if closed is None else _solved(model, closed, tape, parameters)
-        if solved is None:
+        found = None if closed is None else implicit_tape(model, closed, kind, wrt, tape, parameters)
+        if found is None:
             raise UnsupportedError(
                 f"{algorithm.name} iterates until its values say that it is done, and nothing differentiates through "
                 f"iterations: what it solves has derivatives. {_INSTEAD if closed is None else closed.name} has those "
                 f"of constrained dynamics, with respect to q, v, tau, k, external_forces and parameters; closure the "
                 f"Jacobian of constraints on positions"
             )
-        return _DIFFERENTIATE[kind](model, solved, wrt)
+        return found
     found = _DIFFERENTIATE[kind](model, tape, wrt)
     if kind == "vjp" and algorithm.inverse:
         implicit = _by_inverse(model, tape, find(algorithm.inverse), wrt, parameters)
         found = min(found, implicit, key=lambda x: x.op_count.total)
     return found
-
-
-def _solved(model: Model, closed: AnyAlgorithm, tape: Tape, parameters: Sequence[Any] | None) -> Tape | None:
-    """Values of an algorithm that iterates, as its closed form finds them, which does not: it solves once, and so do
-    derivatives of it. Beside them what it says of them (a status, whether they are unique). None: it lacks an input.
-    """
-    names = tuple(port.name for port in tape.inputs if port.name != "parameters")
-    if not set(names) <= set(closed.input_names):
-        return None
-    whole_text, graph = trace(model, closed, names, parameters), Graph()
-    arrays = [graph.inputs(slot, port.size) for slot, port in enumerate(whole_text.inputs)]
-    values = zip(whole_text.outputs, replay(whole_text, graph, arrays), strict=True)
-    smooth = {port.name for port in tape.outputs if not port.whole}
-    by_name = {port.name: x.reshape(port.shape) for port, x in values}
-    kept = {name: x for name, x in by_name.items() if name in smooth or x.shape == ()}
-    return tape_of(graph, whole_text.inputs, kept, [name for name in kept if name not in smooth])
 
 
 def _by_inverse(

@@ -18,18 +18,16 @@ from sarrus.codegen.emit.memory import address_of, address_of_bytes
 from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.module import load_module
-from sarrus.codegen.tape import tangent_space
 from sarrus.codegen.tape.c_export import identifier
-from sarrus.codegen.tape.casadi_export import matrix_shape
+from sarrus.codegen.tape.casadi_export import casadi_jacobian, matrix_shape
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 from sarrus.errors import UnsupportedError, optional_package
 from sarrus.hooks.casadi.shared_object import shared_object
 from sarrus.hooks.casadi.stub import PortWord, Table, emit_external, emit_library
-from sarrus.hooks.components import component_maps, components_are_tangents
 from sarrus.hooks.native_call import NativeCall, entry
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, Input
+from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.registry.table import find
 
 _numbers = itertools.count()
@@ -66,54 +64,8 @@ def external(
     if not jacobian:
         return loaded(ca, kernel, name)
     derivative = compile(model, algorithm, derivative="jacobian", **asked)
-    return loaded(ca, kernel, name, _jacobian(ca, model, kernel, derivative, name))
-
-
-def _jacobian(ca: Any, model: Model, kernel: Kernel, derivative: Kernel, name: str) -> Any:
-    """What CasADi takes as the Jacobian of a function: blocks per output and input, of inputs and outputs."""
     values = loaded(ca, derivative, f"{name}_derivative")
-    symbols = [ca.MX.sym(p.name, *matrix_shape(p)) for p in kernel.tape.inputs]
-    nominal = [ca.MX.sym(f"out_{p.name}", *matrix_shape(p)) for p in kernel.tape.outputs]
-    found = dict(zip(derivative.output_names, values.call(symbols), strict=True))
-    shapes = {p.name: p for p in derivative.tape.outputs}
-    plain = components_are_tangents(model)
-    blocks, names = [], []
-    for out in kernel.tape.outputs:
-        for port, symbol in zip(kernel.tape.inputs, symbols, strict=True):
-            names.append(f"jac_{out.name}_{port.name}")
-            key = f"d{out.name}_d{port.name}"
-            if key not in found:  # statuses and counts
-                blocks.append(ca.MX(out.size, port.size))
-                continue
-            size = int(np.prod(tangent_space.tangent_shape(model, port), dtype=int))
-            block = _as_block(ca, found[key], shapes[key], out, port, size)
-            if not plain and tangent_space.is_configuration(model, port):
-                block = block @ _tangents(ca, model)(symbol)
-            blocks.append(block)
-    takes = [*(p.name for p in kernel.tape.inputs), *(f"out_{p.name}" for p in kernel.tape.outputs)]
-    return ca.Function(f"jac_{name}", [*symbols, *nominal], blocks, takes, names)
-
-
-def _as_block(ca: Any, value: Any, port: Port, out: Port, given: Port, size: int) -> Any:
-    """(elements of an output, of an input), both counted down columns, of a derivative that is counted along rows."""
-    order = np.arange(out.size * size).reshape(out.size, size)  # row-major, as the kernel's
-    rows = np.arange(out.size).reshape(matrix_shape(out)).ravel(order="F")
-    columns = np.arange(size)
-    if size == given.size:
-        columns = np.arange(size).reshape(matrix_shape(given)).ravel(order="F")
-    wanted = order[np.ix_(rows, columns)].ravel(order="F")
-    height, width = matrix_shape(port)
-    at = {int(x): n for n, x in enumerate(np.arange(height * width).reshape(height, width).ravel(order="F"))}
-    flat = ca.vec(value)
-    return ca.reshape(flat[[at[int(x)] for x in wanted]], out.size, size)
-
-
-def _tangents(ca: Any, model: Model) -> Any:
-    """T (nv, nq) at a configuration, as a CasADi function: few operations."""
-    algorithm = Algorithm("component_maps", component_maps, (Input("q", False),), None)
-    function = compile(model, algorithm).to_casadi()
-    q = ca.SX.sym("q", model.nq)
-    return ca.Function("tangents", [q], [function(q)[1]])
+    return loaded(ca, kernel, name, casadi_jacobian(model, kernel.tape, derivative.tape, values, name))
 
 
 def loaded(ca: Any, kernel: Kernel, name: str, jacobian: Any = None) -> Any:

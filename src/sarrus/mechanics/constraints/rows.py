@@ -121,6 +121,14 @@ class Rows(NamedTuple):
             return self.declared_force(residual)
         return residual if self.frame is None else self.frame.apply(residual)
 
+    def residual_of_declared(self, residual: Array) -> Array:
+        """The inverse of `declared_residual`."""
+        if self.lengths is not None:
+            return residual / self.lengths
+        if self.axes is not None:
+            return self.force_of_declared(residual)
+        return residual if self.frame is None else self.frame.inverse().apply(residual)
+
 
 def feedback(constraint: Constraint, rate: Any, error: Any) -> Any:
     """Baumgarte's: 2 / T times the velocity and 1 / T^2 times the position that should be zero."""

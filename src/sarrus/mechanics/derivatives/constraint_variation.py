@@ -14,6 +14,8 @@ import numpy as np
 
 from sarrus.mechanics.bodies import joint_kinematics, outward_motion
 from sarrus.mechanics.constraints.rows import Rows, constraint_rows
+from sarrus.mechanics.mechanism import numbered
+from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
 from sarrus.model.tree import Tree, tree_of
 from sarrus.spatial.arrays import Array
@@ -41,17 +43,38 @@ def constraint_variation(
     tree, nv, count = tree_of(model), model.nv, 0 if k is None else len(k)
     with stage("variation of rows"):
         q, v, k = along_tangents(tree, q), variables(v, first=nv), None if k is None else variables(k, first=2 * nv)
-        joints = joint_kinematics(tree, q, v)
-        rows = constraint_rows(model, joints, outward_motion(tree, joints), q, v, k, "the derivative")
+        joints, rows = _rows(model, q, v, k)
         rows = [r.declared() if x else r for r, x in zip(rows, soft, strict=True)]
-        a: list[Array] = []
-        for node, (X, S, _, _) in zip(tree.nodes, joints, strict=True):
-            own = S @ qdd[node.v]
-            a.append(own if node.parent < 0 else X.apply(a[node.parent]) + own)
-        residual = np.concatenate([np.zeros(0), *(r.residual(a) for r in rows)])
-        on_joints = _on_joints(tree, joints, rows, forces)
+        residual, on_joints = _held(tree, joints, rows, qdd, forces)
     by = derivatives_of(residual, 2 * nv + count)
     return ConstraintVariation(by[:, :nv], by[:, nv : 2 * nv], by[:, 2 * nv :], derivatives_of(on_joints, nv))
+
+
+def constraint_equations(
+    model: Model, q: Array, v: Array, k: Array | None, qdd: Array, forces: Array
+) -> tuple[Array, Array]:
+    """J qdd - k (m,) and J^T f (nv,) of all active constraints, all in the declared basis."""
+    joints, rows = _rows(model, q, v, k)
+    rows = numbered(rows)
+    f = np.concatenate([np.zeros(0), *(r.force_of_declared(forces[r.span]) for r in rows)])
+    residual, on_joints = _held(tree_of(model), joints, rows, qdd, f)
+    return np.concatenate([np.zeros(0), *(r.declared_residual(residual[r.span]) for r in rows)]), on_joints
+
+
+def _rows(model: Model, q: Array, v: Array, k: Array | None) -> tuple[list[Kinematics], list[Rows]]:
+    tree = tree_of(model)
+    joints = joint_kinematics(tree, q, v)
+    return joints, constraint_rows(model, joints, outward_motion(tree, joints), q, v, k, "the derivative")
+
+
+def _held(tree: Tree, joints: list[Kinematics], rows: list[Rows], qdd: Array, forces: Array) -> tuple[Array, Array]:
+    """J qdd - k and J^T f, in the basis of the rows."""
+    a: list[Array] = []
+    for node, (X, S, _, _) in zip(tree.nodes, joints, strict=True):
+        own = S @ qdd[node.v]
+        a.append(own if node.parent < 0 else X.apply(a[node.parent]) + own)
+    residual = np.concatenate([np.zeros(0), *(r.residual(a) for r in rows)])
+    return residual, _on_joints(tree, joints, rows, forces)
 
 
 def along_tangents(tree: Tree, q: Array) -> Array:
@@ -67,7 +90,7 @@ def rate_map(tree: Tree, q: Array) -> Array:
     return N
 
 
-def _on_joints(tree: Tree, joints, rows: list[Rows], forces: Array) -> Array:
+def _on_joints(tree: Tree, joints: list[Kinematics], rows: list[Rows], forces: Array) -> Array:
     """J^T f."""
     f: list[Array] = [np.zeros(6)] * len(tree.nodes)
     start = 0
