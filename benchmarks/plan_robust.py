@@ -66,8 +66,9 @@ def compared(family: str, seed: int) -> Counter[str]:
         for k in np.flatnonzero(both & ~same)[:2]:
             print(f"  {family} {seed} {kind} {k}: {plan.chosen.name}: {error[k]:.1e}, vague {vague[k]:.1e}", flush=True)
         for k, other in zip(differ, others, strict=True):
-            words = f"status {status[k]} ({Outcome(mine[k]).name}), {ROBUST} {expected[k]}, {structural_method(model)} {other}"
-            print(f"  {family} {seed} {kind} {k}: {plan.chosen.name}: {words}", flush=True)
+            others_say = f"{ROBUST} {expected[k]}, {structural_method(model)} {other}"
+            words = f"{plan.chosen.name}: status {status[k]} ({Outcome(mine[k]).name}), {others_say}"
+            print(f"  {family} {seed} {kind} {k}: {words}", flush=True)
     return found
 
 

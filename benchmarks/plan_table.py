@@ -4,10 +4,11 @@
                                     [--write] [--json]
 
 "best single" is the cheapest method with its default order and nothing embedded, by weighted operations, and "fewest
-operations" the one with the fewest, where kinds of operations count alike; "default" is what calls take without a plan. Costs are exact operations with the iterations that were measured, for all rows' forces in every case. With
---times all candidates that are counted near the best, and the best single methods, are compiled and timed in one
-interleaved run, in batches on one thread, after they were compared: a call of each in every round, the best round of
-each counts. --compile-only fills the cache of kernels for that. --keep adds rows to a file of JSON lines as they are
+operations" the one with the fewest, where kinds of operations count alike; "default" is what calls take without a plan.
+Costs are exact operations with the iterations that were measured, for all rows' forces in every case. With --times all
+candidates that are counted near the best, and the best single methods, are compiled and timed in one interleaved run,
+in batches on one thread, after they were compared: a call of each in every round, the best round of each counts.
+--compile-only fills the cache of kernels for that. --keep adds rows to a file of JSON lines as they are
 done and begins with those that it has; --minutes ends after so many. --write puts the table into docs/planning.md.
 """
 

@@ -17,6 +17,7 @@ from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array
 from sarrus.registry.table import find
+from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
@@ -363,6 +364,8 @@ class Simulation:
             notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
         if self.contacts is not False:
             notes += contact_notes(self.model, self._contact_options)
+        if self._contact is not None:
+            notes += operator_notes(self.stepped_model, self._contact)
         return notes
 
     @property

@@ -41,6 +41,7 @@ class AbstractDelassus(ABC):
     """G of some rows: `G @ x` is what impulses x change of their velocities."""
 
     is_redundant: bool  # whether its rank is known to be less than its size
+    rounding: float = 1e-4  # roundings of the whole trace of G that a row which nothing moves may have on its diagonal
 
     @abstractmethod
     def __matmul__(self, x: Array) -> Array: ...

@@ -1,9 +1,9 @@
 """Which operator a contact problem is solved with: a matrix, or sweeps over the tree; by about how much work it is.
 
-Both are the same method with the same iterations, so that work decides: of what is made once, of two Gauss-Seidel sweeps
-(where contacts are swept) and of two Newton steps. The counts below were fitted to traced code, which they meet to some
-percent (`tests/mechanics/contact/test_operator_choice.py`; `python -m benchmarks.contact_operators` counts exactly).
-Tracing both to decide would take longer than compiling one.
+Both are the same method with the same iterations, so that work decides: of what is made once, of two Gauss-Seidel
+sweeps (where contacts are swept) and of two Newton steps. The counts below were fitted to traced code, which they meet
+to some percent (`tests/mechanics/contact/test_operator_choice.py`; `python -m benchmarks.contact_operators` counts
+exactly). Tracing both to decide would take longer than compiling one.
 
 A matrix grows with the third power of the rows (or, where bodies have many contacts, of six per body), sweeps with the
 number of contacts and bodies. Contacts between moving bodies, and loops that are not embedded, make no tree: these take

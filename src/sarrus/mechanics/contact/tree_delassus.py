@@ -54,6 +54,8 @@ class OnJoints(NamedTuple):
 class TreeDelassus(AbstractDelassus):
     """G = V J M^-1 J^T V of a tree."""
 
+    rounding = 1e1  # bodies' mobilities are sums about an origin that is not the point of contact
+
     def __init__(
         self,
         tree: WorldTree,

@@ -165,7 +165,9 @@ def world_tree(
         for i, node in enumerate(at.nodes):
             own = clusters.nodes[i] if clusters is not None else None
             ports = (i,) if own is None else own.ports
-            parent = node.parent if own is None or node.parent < 0 else clusters.nodes[node.parent].ports[own.at]
+            parent = node.parent
+            if clusters is not None and own is not None and parent != WORLD:
+                parent = clusters.nodes[parent].ports[own.at]
             where = [pose(R, p - origin) for R, p in (poses[b] for b in ports)]
             H = {b: x.transformed(X).matrix() for b, x, X in zip(ports, node.bodies, where, strict=True)}
             C = np.zeros((6, len(node.A)))

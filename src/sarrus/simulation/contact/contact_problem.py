@@ -92,19 +92,21 @@ class ContactProblemAtState(NamedTuple):
         tree = world_tree(free.at, self.poses, free.added, touched, with_rows)
         return TreeDelassus(tree, free.solve, rows_on_tree(tree, rows, [c.at for c in contacts]))
 
+    def _twists(self, v: Array, origin: Array) -> dict[int, Array]:
+        """(6,) of all bodies."""
+        return {b: twist.about(origin) for b, twist in enumerate(node_twists(self.free.at, self.poses, v))}
+
     def posed(
         self, contacts: Sequence[Contact], limits: Sequence[Limit]
     ) -> tuple[ContactProblem, Callable[[Array], Array]]:
         """The problem with these contacts and limits, and what their impulses add to the velocities of joints."""
         if self._operator(contacts, limits) == SWEEPS:
             G = self._by_sweeps(contacts, limits)
-            along = [np.array([x.row @ v for x in limits]) for v in (self.v, self.v_free)]
-            twists = [node_twists(self.free.at, self.poses, v) for v in (self.v, self.v_free)]
-            before, after = (
-                np.concatenate([own, G.along_contacts({b: x.about(G.tree.origin) for b, x in enumerate(motion)})])
-                for own, motion in zip(along, twists, strict=True)
-            )
             velocity = self.free.velocity
+            before, after = (
+                np.concatenate([vector(*(x.row @ v for x in limits)), G.along_contacts(self._twists(v, G.tree.origin))])
+                for v in (self.v, self.v_free)
+            )
         else:
             rows = self.rows(contacts, limits)
             response = self.free.response(self.free.independent(rows.J))

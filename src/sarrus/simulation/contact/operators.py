@@ -54,7 +54,8 @@ def operator_notes(model: Model, settings: ContactSettings) -> list[str]:
     decision = operator_of(model, settings, usual, held)
     if usual:
         found.append(f"contacts where it stands ({len(usual)}) by {_words(decision)}")
-    if contacts.count > len(contacts.usual):
+    is_one_body = all(parent == WORLD for parent in model.parents)
+    if contacts.count > len(contacts.usual) or not is_one_body:
         bodies = {pair.a.node for pair in contacts.pairs}
         any_of_them = bodies if all(pair.b.node == WORLD for pair in contacts.pairs) else None
         limited = settings.limited if settings.limits else ()

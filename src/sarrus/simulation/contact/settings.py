@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sarrus.errors import StateError, unknown_name
+from sarrus.errors import StateError, check_name, unknown_name
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
 from sarrus.mechanics.contact.broad_phase import own_pairs, roots_of
 from sarrus.mechanics.contact.contact_rows import Twist
 from sarrus.mechanics.contact.contact_set import ContactSet, contact_set
 from sarrus.mechanics.contact.narrow_phase import is_supported
+from sarrus.mechanics.contact.operator_choice import OPERATORS
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Kind
@@ -47,6 +48,8 @@ class ContactOptions:
     joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
     tolerance       m/s to which the contact problem is solved
     convex          the convex relaxation instead of Coulomb's law: what slides lifts off a little
+    operator        what contact problems are solved with: "dense" (a matrix), or "sweeps" over the tree, wherever
+                    contacts with the world allow it; None: that which is less work (`Simulation.notes` says why)
 
     >>> sarrus.ContactOptions(restitution=0.5).restitution
     0.5
@@ -75,6 +78,8 @@ class ContactOptions:
             raise StateError(f"damping is {self.damping:g} of a contact that does not give way: give a stiffness, too")
         if self.slots is not None:
             whole_number("slots", self.slots, least=1)
+        if self.operator is not None:
+            check_name("operator", self.operator, OPERATORS)
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class ContactSettings:
     convex: bool = False
     friction: tuple[float, ...] = ()  # of joints, dry; one per velocity, or none
     softness: tuple[float, float] | None = None  # stiffness and damping of contacts
-    operator: str | None = None
+    operator: str | None = None  # None: by count
 
     @property
     def limit_count(self) -> int:
