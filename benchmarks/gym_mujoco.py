@@ -119,7 +119,7 @@ def main() -> None:
             rates = {name: [] for name in rates}
     theirs = np.array(rates["MuJoCo"])
     lines = [
-        "| | environment steps per second | us a step of the simulation | times | trunk |",
+        "| | environment steps per second | us per simulation step | times MuJoCo | trunk height |",
         "|---|---:|---:|---:|---:|",
     ]
     for name, found in rates.items():

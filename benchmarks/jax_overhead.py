@@ -39,7 +39,7 @@ def main() -> None:
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
-    lines = ["| `aba` | a call in `lax.scan` | the kernel | overhead | `vmap` of 1,000 | batched kernel | ratio |"]
+    lines = ["| `aba` | one call in `lax.scan` | kernel alone | overhead | `vmap` of 1,000 | batched kernel | ratio |"]
     lines += ["|---|---:|---:|---:|---:|---:|---:|"]
     for name, make in ROBOTS.items():
         model = make()

@@ -1,13 +1,14 @@
-"""`make numbers`: rewrites what scripts say in the docs: facts and exact operation counts of every algorithm's page.
+"""`make numbers`: rewrites the facts and exact operation counts on the page of every algorithm.
 
     python -m benchmarks.numbers [--check]
 
-Each page of docs/algorithms has a block between two comments; pages that are missing are begun from the docstring. A
-test compares the blocks of a few algorithms, and `--check` all of them.
+Each page of docs/algorithms has a block between two comments. A missing page is started from the docstring. A test
+compares all blocks with the code, and so does `--check`.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -15,6 +16,11 @@ from inspect import Parameter, cleandoc
 from pathlib import Path
 
 import sarrus
+from benchmarks.count_table import CONTACTS
+from benchmarks.geared_robots import mini_cheetah
+from benchmarks.loop_systems import MissingFileError
+from benchmarks.pv_table2 import constrained
+from benchmarks.robots import shared_directory, tree_of, urdf_path
 from docs_site.argument_tables import with_tables
 from sarrus.errors import SarrusError
 from sarrus.model.model import Model
@@ -28,60 +34,115 @@ MODELS: dict[str, Callable[[], Model]] = {
     "`zoo.four_bar()`": sarrus.zoo.four_bar,
     "`embed(zoo.four_bar())`": lambda: sarrus.embed(sarrus.zoo.four_bar()),
 }
-OPTIONS = {"frame": "tip"}
+
+
+def tree(name: str) -> Model | None:
+    path = urdf_path(name)
+    return None if path is None else tree_of(path, floating_base=True)
+
+
+def welded(name: str) -> Model | None:
+    robot = tree(name)
+    return None if robot is None else constrained(robot, name, CONTACTS[name])
+
+
+def with_loops(file: str) -> Model | None:
+    path = shared_directory() / "robots" / file
+    return sarrus.load(path) if path.is_file() else None
+
+
+def geared() -> Model | None:
+    try:
+        return sarrus.embed(mini_cheetah())
+    except MissingFileError:
+        return None
+
+
+# Robots whose files are not ours. Where one is missing, the count that the page has is kept.
+TREES: dict[str, Callable[[], Model | None]] = {"Talos": lambda: tree("talos_full_v2"), "Go1": lambda: tree("go1")}
+HELD: dict[str, Callable[[], Model | None]] = {
+    "Talos, feet and hands welded": lambda: welded("talos_full_v2"),
+    "Go1 on four points": lambda: welded("go1"),
+}
+LOOPED: dict[str, Callable[[], Model | None]] = {
+    "Cassie": lambda: with_loops("cassie/cassie.xml"),
+    "Digit": lambda: with_loops("digit/digit-v3.xml"),
+}
+EMBEDDED: dict[str, Callable[[], Model | None]] = {"Mini Cheetah, rotors embedded": lambda: geared()}
+
+
+def robots_of(algorithm: sarrus.Algorithm) -> dict[str, Callable[[], Model | None]]:
+    """The robots on which an algorithm is counted: what it is used for, and what takes seconds to trace at most."""
+    if "frame" in algorithm.options or algorithm.name in ("project", "expand", "reduce", "hybrid"):
+        return {}
+    if algorithm.name == "forward_dynamics_derivatives":
+        return {"Go1 on four points": HELD["Go1 on four points"]}
+    if not algorithm.supports & (sarrus.Feature.ROWS | sarrus.Feature.EMBEDDED):
+        return TREES
+    if not algorithm.supports & sarrus.Feature.ROWS:
+        return EMBEDDED
+    return HELD | LOOPED if sarrus.Feature.LOOPS in algorithm.supports else HELD
 
 
 @cache
-def model_of(name: str) -> Model:
-    return MODELS[name]()
+def model_of(name: str) -> Model | None:
+    return next(kind[name] for kind in (MODELS, TREES, HELD, LOOPED, EMBEDDED) if name in kind)()
 
 
-def counts(algorithm: sarrus.Algorithm) -> dict[str, int]:
-    """Exact operations on the models that it is for."""
-    found: dict[str, int] = {}
+def counts(algorithm: sarrus.Algorithm, page: str = "", robots: bool = True) -> dict[str, str]:
+    """Exact operations on the models that it is meant for. Of robots that are not asked for, or whose files are
+    missing, as the page has them."""
+    found: dict[str, str] = {}
     constrained = bool(algorithm.supports & (sarrus.Feature.ROWS | sarrus.Feature.EMBEDDED))
-    for name in MODELS:
-        model = model_of(name)
-        if constrained == (name == "`zoo.chain(7)`"):
+    small = [name for name in MODELS if constrained != (name == "`zoo.chain(7)`")]
+    for name in (*small, *robots_of(algorithm)):
+        model = model_of(name) if robots or name in small else None
+        if model is None:
+            before = re.search(rf"^\| operations on {re.escape(name)} \| (.*) \|$", page, flags=re.MULTILINE)
+            if before:
+                found[name] = before[1]
             continue
-        options = {k: v for k, v in OPTIONS.items() if k in algorithm.options}
+        options = {"frame": model.frame_names[-1], "weight": 1e6}
         try:
             check_model(algorithm, model)
-            found[name] = algorithm.op_count(model, **options).total
+            count = algorithm.op_count(model, **{k: v for k, v in options.items() if k in algorithm.options})
         except SarrusError:
             continue
+        further = f", of which {count.per_iteration:,} per iteration" if count.per_iteration else ""
+        if count.total:  # nothing to do is no count
+            found[name] = f"{count.total:,}{further}"
     return found
 
 
-def block(algorithm: sarrus.Algorithm) -> str:
-    """The facts, as the algorithm itself says them."""
-    rows = [("cost", f"{algorithm.cost}"), ("takes into account", str(algorithm.supports))]
+def block(algorithm: sarrus.Algorithm, page: str = "", robots: bool = True) -> str:
+    """The facts, as the algorithm itself states them."""
+    rows = [("cost", f"{algorithm.cost}"), ("supports", str(algorithm.supports))]
     if algorithm.references:
-        rows.append(("references", f"{', '.join(algorithm.references)}: `sarrus cite {algorithm.name}`"))
-    rows += [(f"operations, {name}", f"{n:,}") for name, n in counts(algorithm).items()]
+        rows.append(("references", f"{', '.join(algorithm.references)} (`sarrus cite {algorithm.name}` prints them)"))
+    rows += [(f"operations on {name}", n) for name, n in counts(algorithm, page, robots).items()]
     table = [f"| {a} | {b} |" for a, b in rows]
     return "\n".join([BEGIN, "| | |", "|---|---|", *table, END])
 
 
 def begun(algorithm: sarrus.Algorithm) -> str:
-    """A page from the docstring."""
+    """A page started from the docstring."""
     doc = (algorithm.text.__doc__ or "").strip()
     summary, _, rest = doc.partition("\n")
     bare = (p.replace(annotation=Parameter.empty) for p in algorithm.signature.parameters.values())
     lines = [f"# {algorithm.name}", "", f"`sarrus.{algorithm.name}({', '.join(map(str, bare))})`", "", summary, ""]
-    told = "Everything about its arguments: [API reference](../reference.md)."
-    lines += [with_tables(cleandoc(rest)), "", told, "", block(algorithm)]
+    more = "The [API reference](../reference.md) describes all arguments."
+    lines += [with_tables(cleandoc(rest)), "", more, "", "## Facts and counts", block(algorithm)]
     return "\n".join(lines) + "\n"
 
 
-def written(algorithm: sarrus.Algorithm) -> str:
-    """The page as it should be."""
+def written(algorithm: sarrus.Algorithm, robots: bool = True) -> str:
+    """The page as it should be; without `robots`, their counts are left as they are."""
     path = PAGES / f"{algorithm.name}.md"
     if not path.is_file():
         return begun(algorithm)
     text = path.read_text()
     if BEGIN in text:
-        return text[: text.index(BEGIN)] + block(algorithm) + text[text.index(END) + len(END) :]
+        return text[: text.index(BEGIN)] + block(algorithm, text, robots) + text[text.index(END) + len(END) :]
     return f"{text.rstrip()}\n\n## Facts and counts\n{block(algorithm)}\n"
 
 

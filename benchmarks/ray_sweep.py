@@ -86,10 +86,10 @@ def main() -> None:
     survived = all(np.array_equal(a, after[name]) for a, name in zip(expected, ("q", "v"), strict=True))
     efficiency = np.median(np.array(plain) / np.array(rays))
     lines = [
-        f"{len(q):,} states, {STEPS} steps each: two processes {np.median(plain):.1f} s, Ray with two workers "
-        f"{np.median(rays):.1f} s: efficiency {efficiency:.2f}.",
-        f"Bits {'equal' if same else 'DIFFER'}; with a worker killed in the middle they "
-        f"{'are equal, too' if survived else 'DIFFER'}.",
+        f"{len(q):,} states, {STEPS} steps each: two plain processes take {np.median(plain):.1f} s, Ray with two "
+        f"workers {np.median(rays):.1f} s: an efficiency of {efficiency:.2f}.",
+        f"The bits are {'equal' if same else 'DIFFERENT'}; with a worker killed halfway, they are "
+        f"{'equal as well' if survived else 'DIFFERENT'}.",
     ]
     print("\n".join(lines))
     if given.write:

@@ -1,9 +1,11 @@
-"""Fusing, rewriting, ordering, allocating, one instruction after the other: slow, plain, and what quick passes must
-agree with.
+"""Choosing, counting, fusing, rewriting, ordering, allocating, one instruction after the other: slow, plain, and what
+quick passes must agree with.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -14,8 +16,8 @@ from sarrus.codegen.passes.allocate import Action, Compute, Load, Store
 from sarrus.codegen.passes.rewrite import segment_of, wanted
 from sarrus.codegen.passes.schedule import CANDIDATES, LATENCY, REGISTERS, WINDOW
 from sarrus.codegen.passes.steps import Chunk, Plan
-from sarrus.codegen.tape.graph import Op
-from sarrus.codegen.tape.tape import ARITY, IDLE, LISTED, Guard, Tape
+from sarrus.codegen.tape.graph import Graph, Op
+from sarrus.codegen.tape.tape import ARITY, IDLE, KIND, LISTED, Guard, OpCount, Tape
 
 
 def plain_fuse(tape: Tape) -> Tape:
@@ -210,3 +212,40 @@ def plain_allocate(plan: Plan, chunk: Chunk, registers: int = ALLOCATED) -> tupl
         actions += [Load(k, slot[k])] if targets and not is_constant[k] else []
         actions += [Store(k, place) for place in targets]
     return actions, top - plan.slots
+
+
+def plain_needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    needed = np.zeros(len(op), bool)
+    waiting = roots.tolist()
+    while waiting:
+        k = waiting.pop()
+        if needed[k]:
+            continue
+        needed[k] = True
+        waiting += arg[k, : ARITY[op[k]]].tolist()
+        waiting += graph.lists[arg[k, 1]] if op[k] in LISTED else ()
+        waiting += [guard.condition for guard in graph.guards if guard.first <= graph.segment[k] <= guard.last]
+        for loop in graph.loops:
+            if k in loop.carried or k in loop.collected:
+                waiting += [loop.condition, *([loop.entry] if loop.entry >= 0 else [])]
+                waiting += [u for carried, u in zip(loop.carried, loop.updated, strict=True) if carried == k]
+    return needed
+
+
+def plain_count(tape: Tape) -> OpCount:
+    by_kind = Counter({"add": 0, "mul": 0, "div": 0, "sqrt": 0, "trig": 0})
+    by_stage: Counter[str] = Counter()
+    per_iteration = fallback = 0
+    for k, (code, stage) in enumerate(zip(tape.op.tolist(), tape.stage, strict=True)):
+        kinds = () if code in IDLE else ("mul", "add") if code in (Op.FMA, Op.FNMA, Op.FMS) else (KIND[code],)
+        mine = [loop for loop in tape.loops if loop.start <= k < loop.stop]
+        times = math.prod(loop.limit for loop in mine if loop.is_repetition)
+        if any(guard.start <= k < guard.stop for guard in tape.guards):
+            fallback += times * len(kinds)
+            continue
+        by_kind.update(dict.fromkeys(kinds, times))
+        if kinds:
+            by_stage[stage] += times * len(kinds)
+        if any(not loop.is_repetition for loop in mine):
+            per_iteration += len(kinds)
+    return OpCount(by_kind.total(), dict(by_kind), dict(by_stage), per_iteration, fallback)

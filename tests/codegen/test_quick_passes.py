@@ -13,10 +13,18 @@ from sarrus.codegen.passes.fuse import fuse
 from sarrus.codegen.passes.plan import plan
 from sarrus.codegen.passes.schedule import schedule
 from sarrus.codegen.passes.steps import Chunk, Repeat
+from sarrus.codegen.tape import tape as tape_module
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from tests.codegen.machine_chunks import nasty_tape
-from tests.codegen.plain_passes import plain_allocate, plain_fuse, plain_rewritten, plain_schedule
+from tests.codegen.plain_passes import (
+    plain_allocate,
+    plain_count,
+    plain_fuse,
+    plain_needed,
+    plain_rewritten,
+    plain_schedule,
+)
 from tests.codegen.random_picks import random_picks
 from tests.codegen.random_sweeps import random_sweeps
 from tests.codegen.random_tapes import random_tape
@@ -42,6 +50,22 @@ def assert_same(x: Tape, y: Tape) -> None:
     assert (x.op.dtype, x.arg.dtype) == (np.uint8, np.int32)
     assert (x.stage, x.loops, x.guards) == (y.stage, y.loops, y.guards)
     assert x.digest == y.digest
+
+
+@pytest.mark.parametrize("name", TAPES)
+def test_needed(name, monkeypatch):
+    quick = TAPES[name]()
+    monkeypatch.setattr(tape_module, "_needed", plain_needed)
+    assert_same(quick, TAPES[name]())
+
+
+@pytest.mark.parametrize("name", TAPES)
+def test_counted(name):
+    plain = TAPES[name]()
+    for tape in (plain, fuse(plain)):
+        count, expected = tape.op_count, plain_count(tape)
+        assert count == expected
+        assert list(count.by_stage) == list(expected.by_stage)
 
 
 @pytest.mark.parametrize("name", TAPES)

@@ -11,6 +11,8 @@ import pytest
 
 import sarrus
 from sarrus import ModelBuilder
+from sarrus.codegen.tape.derivative import Derivative, derivative_tape
+from sarrus.codegen.tape.graph import Symbol
 from sarrus.codegen.tape.interpret import run
 from sarrus.codegen.tape.parameters import symbols_of
 from sarrus.codegen.tape.tape import Port
@@ -253,3 +255,17 @@ def test_expressions_of_parameters(make):
     model = pendulum(mass=make(x))
     f = ca.Function("f", [x], [sarrus.gravity_forces(model, np.array([0.3]))])
     assert float(f(0.8)) == pytest.approx(value * 9.81 * 0.5 * np.sin(0.3), rel=1e-13)
+
+
+def test_a_trace_is_freed_without_a_search_for_cycles():
+    def symbols() -> int:
+        return sum(type(x) is Symbol for x in gc.get_objects())
+
+    gc.disable()
+    try:
+        before = symbols()
+        trace(sarrus.zoo.chain(3), "aba")
+        derivative_tape(sarrus.zoo.chain(3), sarrus.catalog()["rnea"], Derivative("jvp", ("q",)))
+        assert symbols() == before
+    finally:
+        gc.enable()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.errors import UnsupportedError
+from sarrus.errors import ModelError, UnsupportedError
 from sarrus.mechanics.constraints.rows import EQUATIONS, rows_at
 from sarrus.model.constraints import CLOSURES, Constraint, Held, Kind, LinkConstraint, LoopClosure, Tendon, of_type
 from sarrus.model.constraints.loops import LoopConstraint
@@ -142,3 +142,16 @@ def test_sums_of_positions_need_joints_of_one_coordinate(sum_of):
     builder.add_body("b", joint="spherical", mass=1.0, inertia=np.eye(3))
     with pytest.raises(sarrus.errors.ModelError, match="'t' adds up positions of 'b_joint', a spherical joint"):
         builder.build().with_constraints(sum_of)
+
+
+@pytest.mark.parametrize(
+    ("dim", "at"),
+    [
+        (3, [np.nan, 0.0, 0.0]), (3, [0.0, np.inf, 0.0]), (3, [1.0, 2.0]), (3, "here"), (3, np.eye(4)),
+        (6, [0.0, 0.0, 0.0]), (6, (np.zeros(3), np.ones((3, 3)))), (6, (np.zeros(3), -np.eye(3))),
+        (6, (np.zeros(3), np.full((3, 3), np.nan))), (6, (np.full(3, np.nan), np.eye(3))), (6, 1.0),
+    ],
+)  # fmt: skip
+def test_where_a_contact_is_held_is_checked_when_it_is_declared(dim, at):
+    with pytest.raises(ModelError, match="contact of frame 'foot': `at`"):
+        sarrus.contact("foot", dim, at=at)

@@ -230,3 +230,7 @@ def test_a_loop_is_counted_as_often_as_it_runs():
     assert cost_of(tape, 2.0).operations == count.total
     assert cost_of(tape, 5.0).operations == count.total + 3 * count.per_iteration
     assert cost_of(tape, 1.0).operations == count.total - count.per_iteration
+
+
+def test_a_model_of_nothing_has_a_plan():
+    assert sarrus.plan(sarrus.ModelBuilder("nothing").build(), cache=False).candidates[0].method == "aba"

@@ -145,3 +145,8 @@ def test_another_base():
         x = sarrus.forward_kinematics(snake, q[k], v[k], before.qdd[k], frames=frames)
         y = sarrus.forward_kinematics(found.model, there[0][k], there[1][k], after.qdd[k], frames=frames)
         assert relative_error(y.acceleration, x.acceleration, 1.0) < 1e-9
+
+
+def test_cuts_are_a_dictionary():
+    with pytest.raises(StateError, match="cuts is 'coupler_rocker': expected a dictionary"):
+        sarrus.recut(zoo.four_bar(), "coupler_rocker")  # type: ignore[arg-type]

@@ -134,3 +134,8 @@ def test_a_kangaroo_needs_its_ball_joints(tmp_path):
     (tmp_path / "robot.yaml").write_text(yaml.safe_dump(content))
     model = sarrus.load_urdf(path, extended=tmp_path / "robot.yaml")
     assert sarrus.project(model, sarrus.neutral(model)).error < 1e-12
+
+
+def test_a_way_of_thousands_of_turns_is_refused_at_once():
+    with pytest.raises(StateError, match=r"'crank_joint' is wanted 1e\+09 from the reference.*near"):
+        sarrus.assemble(sarrus.zoo.four_bar(), {"crank_joint": 1e9})

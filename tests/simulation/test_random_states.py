@@ -7,7 +7,7 @@ import pytest
 
 import sarrus
 from sarrus import zoo
-from sarrus.errors import AssemblyError
+from sarrus.errors import AssemblyError, StateError
 from sarrus.model import state as model_state
 from sarrus.model.state import outside_limits
 from tests.importers.shared_robots import shared_file
@@ -60,3 +60,10 @@ def test_cassie_is_within_its_limits():
     found = sarrus.diagnose(model, q, v)
     assert found.ok
     assert not found.projected
+
+
+@pytest.mark.parametrize("batch", [-1, 2.5, "many"])
+@pytest.mark.parametrize("model", [sarrus.zoo.chain(2), sarrus.zoo.four_bar()], ids=lambda m: m.name)
+def test_a_batch_is_a_whole_number(model, batch):
+    with pytest.raises(StateError, match=r"batch is .*: expected a whole number, at least 0"):
+        sarrus.random_state(model, rng=0, batch=batch)

@@ -216,6 +216,8 @@ def recut(model: Model, cuts: Mapping[str, str] | None = None, *, base: str | No
         raise UnsupportedError("recut: the model has embedded constraints: begin with `model.spanning`")
     if not model.is_numeric:
         raise UnsupportedError(f"recut: model {model.name!r} has symbols")
+    if not isinstance(cuts, Mapping | None):
+        raise StateError(f"recut: cuts is {cuts!r}: expected a dictionary, the joint to cut by loop closure")
     found = Recut(model, model, (), ()) if base is None else _on_another_base(model, base)
     for closure, joint in (cuts or {}).items():
         one = _recut_once(found.model, closure, joint)

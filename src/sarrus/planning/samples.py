@@ -100,8 +100,8 @@ def rank(J: Array) -> int:
 
 def evaluate(tape: Tape, states: dict[str, Array]) -> dict[str, Array]:
     """A tape's outputs (B, ...) by name."""
-    inputs = [np.ascontiguousarray(states[port.name].reshape(-1, port.size).T) for port in tape.inputs]
     count = len(states["q"])
+    inputs = [np.ascontiguousarray(states[port.name].reshape(count, port.size).T) for port in tape.inputs]
     with np.errstate(all="ignore"):
         values = interpret.run(tape, inputs)
     out = {}

@@ -17,6 +17,7 @@ from sarrus.spatial.arrays import Array
 from sarrus.status import Status
 
 _STEP = 0.1  # radians or metres that a known joint moves at a time
+_LONGEST = 500.0  # radians or metres that the way there may have, at most: minutes of steps would follow
 _FINER = 8  # so many steps for one where that fails
 _FARTHEST = 0.7  # radians or metres that another joint may move in such a step, on the same branch
 
@@ -61,6 +62,7 @@ def assemble(
     open_start = np.array(np.broadcast_to(reference, (count, model.nq)))
     start, error = project_within_limits(close, open_start)
     start = np.where((error <= CLOSED)[:, None], start, open_start)  # a reference that cannot be closed serves as it is
+    _check_way(model, start, wanted, known or {})
     q, error = _followed(close, start, wanted, held)
     status = np.where(error <= CLOSED, Status.OK, Status.NO_ASSEMBLY)
     for k in np.flatnonzero(status):  # each has restarts of its own
@@ -104,6 +106,17 @@ def _wanted(model: Model, known: Mapping[str, Any], reference: Array) -> tuple[A
     for name, x in values.items():
         wanted[:, model.layout.q_of(name)] = x
     return check_configuration(model, wanted), not sizes
+
+
+def _check_way(model: Model, start: Array, wanted: Array, known: Mapping[str, Any]) -> None:
+    way = np.abs(difference(model, start, wanted))
+    for name in known:
+        far = way[:, model.layout.v_of(name)].max(initial=0.0)
+        if far > _LONGEST:
+            raise StateError(
+                f"known: joint {name!r} is wanted {far:.3g} from the reference, and the way there is followed in steps "
+                f"of {_STEP}: it may be {_LONGEST:g} long. Take full turns off the angle, or give a reference `near` it"
+            )
 
 
 def _followed(close: Projector, start: Array, wanted: Array, held: Array) -> tuple[Array, Array]:

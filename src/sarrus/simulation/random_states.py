@@ -6,6 +6,7 @@ import numpy as np
 
 from sarrus.errors import AssemblyError
 from sarrus.model import state as model_state
+from sarrus.model.arguments import whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import difference, integrate, limits, outside_limits, starting_configuration
 from sarrus.simulation.projection import (
@@ -41,6 +42,8 @@ def random_state(
     >>> q.shape, v.shape
     ((5, 3), (5, 3))
     """
+    if batch is not None:
+        whole_number("batch", batch, 0)
     rng = np.random.default_rng(rng)
     closing = with_position_constraints(model)
     if not closing.active_constraints:

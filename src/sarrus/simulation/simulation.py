@@ -17,12 +17,13 @@ from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array
 from sarrus.registry.table import find
+from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
-from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters
+from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters, tendons_of
 from sarrus.simulation.linearization import Linearization, Linearizer
 from sarrus.simulation.open_step import STAGES
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
@@ -364,8 +365,9 @@ class Simulation:
             notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
         if self.contacts is not False:
             notes += contact_notes(self.model, self._contact_options)
-        if self._contact is not None:
-            notes += operator_notes(self.stepped_model, self._contact)
+        contact = self._step_settings.contact
+        if contact is not None:
+            notes += operator_notes(self.stepped_model, contact)
         return notes
 
     @property
@@ -440,9 +442,12 @@ class Simulation:
         parameters = joint_force_parameters(self.stepped_model, which, dt)
         if contact is not None:
             limits = contact.limits and which.limits
-            friction = parameters.joints.friction
-            contact = replace(contact, limits=limits, friction=friction if any(friction) else ())
-            parameters = replace(parameters, joints=parameters.joints.without(friction=True, limits=limits))
+            joints, tendons = parameters.joints, parameters.tendons
+            rubs = rubs_of(np.eye(self.stepped_model.nv), joints.friction, joints.inertia)
+            rubs += rubs_of(tendons_of(self.stepped_model).of_v, tendons.friction, tendons.inertia)
+            contact = replace(contact, limits=limits, rubs=rubs)
+            rest = joints.without(friction=True, limits=limits), tendons.without(friction=True, limits=False)
+            parameters = replace(parameters, joints=rest[0], tendons=rest[1])
         accuracy = float(self.accuracy) if self.integrator == "adaptive" else 0.0
         return StepSettings(self._method, options, self.integrator, dt, parameters, (), accuracy, contact)
 

@@ -35,6 +35,7 @@ class Compute(NamedTuple):
 
 
 Action = Load | Store | Compute
+_new = tuple.__new__  # (of all that is done here, the names of fields took the longest)
 
 
 def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list[Action], int]:
@@ -66,9 +67,10 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
     spilled: dict[int, int] = {}
     actions: list[Action] = []
 
-    def evict(keep: list[int]) -> None:
+    def evict() -> None:
+        """Give up what is needed last; operands of the instruction at hand are needed first, so that they stay."""
         nonlocal spill_top
-        worst = max([a for a in held if a not in keep], key=next_use.__getitem__)
+        worst = max(held, key=next_use.__getitem__)
         held.discard(worst)
         if worst not in in_memory:
             slot = home.get(worst)
@@ -79,7 +81,7 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
                     slot, spill_top = spill_top, spill_top + 1
                 spilled[worst] = slot
                 home[worst] = slot
-            actions.append(Store(worst, slot))
+            actions.append(_new(Store, (worst, slot)))
             in_memory.add(worst)
 
     for k, (first, last) in zip(sequence, pairwise([0, *ends]), strict=True):
@@ -87,8 +89,8 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
         for a, _ in mine:
             if a not in held:
                 while len(held) >= registers:
-                    evict([x for x, _ in mine])
-                actions.append(Load(a, home[a]))
+                    evict()
+                actions.append(_new(Load, (a, home[a])))
                 held.add(a)
         for a, then in mine:
             next_use[a] = then
@@ -97,8 +99,8 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
                 if a in spilled:
                     free_spills.append(spilled.pop(a))
         while len(held) >= registers:
-            evict([])
-        actions.append(Compute(k))
+            evict()
+        actions.append(_new(Compute, (k,)))
         if k in stores:
             actions += [Store(k, slot) for slot in stores[k]]
             home.setdefault(k, plan.slot[k])
@@ -113,7 +115,7 @@ def allocate(plan: Plan, chunk: Chunk, registers: int = REGISTERS) -> tuple[list
             continue
         if a not in held:
             while len(held) >= registers:
-                evict([a])
+                evict()
             actions.append(Load(a, home[a]))
             held.add(a)
         _, next_use[a] = next(moved_uses)

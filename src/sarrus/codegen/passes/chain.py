@@ -98,7 +98,7 @@ def chain(tape: Tape) -> Tape:
             if op[link] == _MUL:
                 op[target], arg[target] = int(_BEGUN[way]), [a, b, e]
             else:
-                code, way = _JOINED[way, Op(op[link])]
+                code, way = _JOINED[way, op[link]]
                 op[target], arg[target] = int(code), [a, b, addend]
             arity[target] = 3
         end = ready[e]

@@ -33,8 +33,12 @@ def fuse(tape: Tape) -> Tape:
     absorbed_by: dict[int, int] = {}  # an addition -> the product that it absorbs
     # Later products first: of two products in one sum the earlier is then the addend, which is ready sooner.
     for number, product in reversed(list(enumerate(products.tolist()))):
-        uses = users[ends[number] : ends[number + 1]]
-        if len(set(uses)) == len(uses) and not any(k in absorbed_by for k in uses):
+        begin, end = ends[number], ends[number + 1]
+        if end == begin + 1:  # which is usual
+            absorbed_by.setdefault(users[begin], product)
+            continue
+        uses = users[begin:end]
+        if len(set(uses)) == len(uses) and absorbed_by.keys().isdisjoint(uses):
             absorbed_by.update(dict.fromkeys(uses, product))
 
     new_op, new_arg = op.copy(), arg.copy()

@@ -80,7 +80,7 @@ def _in_place(tape: Tape, loop: Loop, found: InPlace, before: Chunk, body: Chunk
 
 def _repeated(tape: Tape, loop: Loop, steps: Sequence[Step]) -> list[Step]:
     """Steps of one application, with what makes them a loop around them."""
-    entries = [k for k in range(loop.start, loop.stop) if tape.op[k] == Op.ENTRY]
+    entries = (loop.start + np.flatnonzero(tape.op[loop.start : loop.stop] == Op.ENTRY)).tolist()
     collected = np.flatnonzero(tape.op == Op.COLLECTED)
     source = tape.arg[collected, 0]
     mine = collected[(source >= loop.start) & (source < loop.stop)].tolist()

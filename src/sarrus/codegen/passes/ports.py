@@ -40,7 +40,9 @@ def ports(tape: Tape) -> Ports:
     """Of a tape: the same whoever asks."""
     inputs = [0, *accumulate(port.size for port in tape.inputs)]
     top = inputs.pop()
-    slot = {k: inputs[tape.arg[k, 0]] + int(tape.arg[k, 1]) for k in np.flatnonzero(tape.op == Op.INPUT).tolist()}
+    taken = np.flatnonzero(tape.op == Op.INPUT)
+    firsts, elements = np.array([*inputs, 0])[tape.arg[taken, 0]], tape.arg[taken, 1]
+    slot = dict(zip(taken.tolist(), (firsts + elements).tolist(), strict=True))
     outputs: list[int] = []
     listed: list[np.ndarray | None] = []
     for result in tape.results:

@@ -13,7 +13,7 @@ No instruction moves into a loop or out of it.
 
 from __future__ import annotations
 
-import heapq
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -57,28 +57,36 @@ def _ordered(
     """
     # Values by their number here: instructions by their place in `base`, then what comes from before.
     count = len(base)
-    outside = sorted(set(operands.reshape(-1).tolist()).difference(base.tolist(), [-1]))
-    number = {k: i for i, k in enumerate([*base.tolist(), *outside])}
-    needs = [[number[a] for a in row if a >= 0] for row in operands.tolist()]
-    users: list[list[int]] = [[] for _ in number]  # the next one last; those that are done are dropped at times
-    for i in range(count - 1, -1, -1):
-        for a in needs[i]:
-            users[a].append(i)
-    missing = [sum([a < count for a in used]) for used in needs]
+    is_used = operands >= 0
+    used = operands[is_used]
+    places = np.searchsorted(base, used)
+    inside = base[np.minimum(places, count - 1)] == used if count else np.zeros(0, bool)
+    outside, numbers = np.unique(used[~inside], return_inverse=True)
+    places[~inside] = count + numbers
+    per_instruction = is_used.sum(axis=1)
+    user = np.repeat(np.arange(count), per_instruction)
+    needs = _pieces(places, per_instruction)
+    uses = np.bincount(places, minlength=count + len(outside))
+    by_value = np.argsort(places[::-1], kind="stable")
+    users = _pieces(user[::-1][by_value], uses)  # the next one last; those that are done are dropped at times
+    missing = np.bincount(user, inside, count).astype(int).tolist()
+    number = {k: i for i, k in enumerate(base.tolist())} if members else {}
     followers: dict[int, list[int]] = {}
-    for i, used in members.items():
-        for a in {number[member] for member in used if number.get(member, count) < count}:
+    for i, of_pick in members.items():
+        for a in {number[member] for member in of_pick if member in number}:
             followers.setdefault(a, []).append(i)
             missing[i] += 1
-    uses_left = [len(u) for u in users]
+    uses_left = uses.tolist()
     # What each instruction costs if it is next, but for its wait. It changes where a value gets into a register or out
     # of it, or has one use left: that is rare, so that it is not counted again for every candidate.
-    cost = [i + sum([_RELOAD for a in used if uses_left[a] > 1]) for i, used in enumerate(needs)]
+    reloads = np.bincount(user, uses[places] > 1, count).astype(int)
+    cost = (np.arange(count) + _RELOAD * reloads).tolist()
 
-    waiting = [i for i in range(count) if missing[i] == 0]  # ready, but perhaps too far ahead; in order, hence a heap
+    waiting = [i for i, left in enumerate(missing) if not left]  # ready, but perhaps too far ahead; in order: a heap
     candidates: list[int] = []
     done = [False] * count
     held: set[int] = set()
+    next_use = [of_value[-1] if of_value else -1 for of_value in users]  # the first, in `base`, that is not done
     order: list[int] = []
     front = 0
     settled_at = [0] * count  # when all values that an instruction needs are there
@@ -86,7 +94,7 @@ def _ordered(
         while done[front]:
             front += 1
         while waiting and waiting[0] <= front + WINDOW and len(candidates) < CANDIDATES:
-            candidates.append(heapq.heappop(waiting))
+            candidates.append(heappop(waiting))
         best, least = -1, _NEVER
         for i in candidates:
             mine = cost[i]
@@ -102,34 +110,40 @@ def _ordered(
             if not left:
                 held.discard(a)
                 continue
+            of_value = users[a]
+            if next_use[a] == best:
+                while done[of_value[-1]]:
+                    of_value.pop()
+                next_use[a] = of_value[-1]
             change = (left == 1) + (a not in held)
             if change:
                 held.add(a)
-                for user in users[a]:
+                for user in of_value:
                     cost[user] -= change * _RELOAD
         if uses_left[best]:
             held.add(best)
-        there = max(now, settled_at[best]) + latency[best]
+        there = settled_at[best] if settled_at[best] > now else now
+        there += latency[best]
         for user in users[best]:
             cost[user] -= _RELOAD
             if settled_at[user] < there:
                 settled_at[user] = there
             missing[user] -= 1
             if not missing[user]:
-                heapq.heappush(waiting, user)
-        for user in followers.get(best, ()):
+                heappush(waiting, user)
+        for user in followers.get(best, ()) if followers else ():
             missing[user] -= 1
             if not missing[user]:
-                heapq.heappush(waiting, user)
+                heappush(waiting, user)
         while len(held) >= registers:
-            furthest, distance = -1, -1
-            for a in held:
-                mine = users[a]
-                while done[mine[-1]]:
-                    mine.pop()
-                if mine[-1] > distance:
-                    furthest, distance = a, mine[-1]
+            furthest = max(held, key=next_use.__getitem__)
             held.discard(furthest)
             for user in users[furthest]:
                 cost[user] += _RELOAD
     return order
+
+
+def _pieces(values: np.ndarray, lengths: np.ndarray) -> list[list[int]]:
+    """The values in pieces of these lengths."""
+    flat, ends = values.tolist(), np.cumsum(lengths).tolist()
+    return [flat[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]

@@ -21,8 +21,8 @@ from sarrus.codegen.tape.tape import ARITY, IDLE, Tape
 def fixed_slots(tape: Tape) -> dict[int, int]:
     """Inputs, and outputs that repetitions make, by their slots."""
     lie = ports(tape)
-    rows = tape.arg.tolist()
-    found = {lie.inputs[rows[k][0]] + rows[k][1]: k for k in np.flatnonzero(tape.op == Op.INPUT).tolist()}
+    taken = np.flatnonzero(tape.op == Op.INPUT).tolist()
+    found = {lie.inputs[a] + b: k for k, (a, b, _) in zip(taken, tape.arg[taken].tolist(), strict=True)}
     seen: set[int] = set()
     for number, result in enumerate(tape.results):
         slots = lie.slots_of(number, len(result))
@@ -188,8 +188,9 @@ class _Slots:
         inputs = np.flatnonzero(tape.op == Op.INPUT).tolist()
         for k, (number, element, _) in zip(inputs, tape.arg[inputs].tolist(), strict=True):
             self.slot[k] = lie.inputs[number] + element
-        for k, slots in self.stores.items():
-            if tape.op[k] not in (Op.CONST, Op.INPUT) and k not in self._place:
+        computed = (~np.isin(tape.op[list(self.stores)], (Op.CONST, Op.INPUT))).tolist()
+        for (k, slots), is_computed in zip(self.stores.items(), computed, strict=True):
+            if is_computed and k not in self._place:
                 self.slot[k] = slots[0]
         for k, slot in layout.slot.items():
             self.slot[k] = slot

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,27 @@ def described(value: Any) -> str | None:
 @functools.cache
 def _hash_of_sources(*rooms: str) -> str:
     h = hashlib.sha256()
-    package = Path(__file__).parents[2]
-    for path in (package / "status.py", *(path for room in rooms for path in sorted((package / room).rglob("*.py")))):
-        h.update(path.read_bytes())
+    package = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    folders = [os.path.join(package, room) for room in rooms]
+    for path in (
+        os.path.join(package, "status.py"),
+        *(path for folder in folders for path in sorted(_sources(folder))),
+    ):
+        with open(path, "rb", buffering=0) as file:
+            h.update(file.read())
     return h.hexdigest()
+
+
+def _sources(folder: str) -> list[str]:
+    """All Python files below it. (By plain strings: paths take three times as long, in every process.)"""
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                found += _sources(entry.path)
+            elif entry.name.endswith(".py"):
+                found.append(entry.path)
+    return found
 
 
 @functools.cache

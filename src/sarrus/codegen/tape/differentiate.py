@@ -47,7 +47,9 @@ class _Values:
         """The tape of the values and of what was found, with more inputs; arrays in the shapes of outputs."""
         outputs = {p.name: x.reshape(p.shape) for p, x in zip(self.tape.outputs, self.outputs, strict=True)}
         whole = [port.name for port in self.tape.outputs if port.whole]
-        return tape_of(self.graph, (*self.tape.inputs, *more), outputs | found, whole)
+        tape = tape_of(self.graph, (*self.tape.inputs, *more), outputs | found, whole)
+        self.graph.release()
+        return tape
 
 
 def jvp(model: Model, tape: Tape, wrt: Sequence[str]) -> Tape:

@@ -44,7 +44,7 @@ import numpy as np
 from sarrus.codegen.tape.graph import Graph, Op
 from sarrus.errors import UnsupportedError, unknown_name
 
-_KIND = {
+KIND = {
     Op.ADD: "add", Op.SUB: "add", Op.NEG: "add", Op.MUL: "mul", Op.DIV: "div", Op.SQRT: "sqrt",
     Op.SIN: "trig", Op.COS: "trig", Op.ATAN2: "trig", Op.EXP: "exp", Op.LOG: "exp", Op.TANH: "exp",
     Op.ABS: "compare", Op.MIN: "compare", Op.MAX: "compare", Op.COPYSIGN: "compare",
@@ -266,30 +266,36 @@ class Tape:
 
     @cached_property
     def op_count(self) -> OpCount:
-        by_kind: dict[str, int] = {"add": 0, "mul": 0, "div": 0, "sqrt": 0, "trig": 0}
-        by_stage: dict[str, int] = {}
         rare = np.zeros(len(self), bool)
         for guard in self.guards:
             rare[guard.start : guard.stop] = True
-        repeated = {k for loop in self.loops if not loop.is_repetition for k in range(loop.start, loop.stop)}
-        times = np.ones(len(self), int)
+        iterated, times = np.zeros(len(self), bool), np.ones(len(self), int)
         for loop in self.loops:
             if loop.is_repetition:
                 times[loop.start : loop.stop] = loop.limit
-        per_iteration = in_guards = 0
-        for k, (op, stage, n) in enumerate(zip(self.op.tolist(), self.stage, times.tolist(), strict=True)):
-            if op in IDLE:
-                continue
-            kinds = ("mul", "add") if op in (Op.FMA, Op.FNMA, Op.FMS) else (_KIND[Op(op)],)
-            if rare[k]:
-                in_guards += n * len(kinds)
-                continue
-            for kind in kinds:
-                by_kind[kind] = by_kind.get(kind, 0) + n
-                by_stage[stage] = by_stage.get(stage, 0) + n
-            if k in repeated:
-                per_iteration += len(kinds)
-        return OpCount(sum(by_kind.values()), by_kind, by_stage, per_iteration, in_guards)
+            else:
+                iterated[loop.start : loop.stop] = True
+        # Per operation and stage, how many there are: few, so that the rest may be slow.
+        works = ~np.isin(self.op, list(IDLE))
+        stages = list(dict.fromkeys(itertools.compress(self.stage, (works & ~rare).tolist())))
+        number = dict(zip(stages, range(len(stages)), strict=True))
+        place = np.array([number.get(stage, 0) for stage in self.stage], dtype=int) * len(Op) + self.op
+        counts, in_guards, in_iterations = (
+            np.bincount(place[which], times[which], len(Op) * max(1, len(stages))).astype(int).reshape(-1, len(Op)).T
+            for which in (works & ~rare, works & rare, works & iterated & ~rare)
+        )
+        by_kind: dict[str, int] = {"add": 0, "mul": 0, "div": 0, "sqrt": 0, "trig": 0}
+        by_stage = dict.fromkeys(stages, 0)
+        per_iteration = fallback = 0
+        for op in Op:
+            kinds = ("mul", "add") if op in (Op.FMA, Op.FNMA, Op.FMS) else (KIND.get(op, ""),)
+            for kind in kinds if counts[op].any() else ():
+                by_kind[kind] = by_kind.get(kind, 0) + int(counts[op].sum())
+            for stage, n in zip(stages, counts[op].tolist(), strict=False):
+                by_stage[stage] += len(kinds) * n
+            per_iteration += len(kinds) * int(in_iterations[op].sum())
+            fallback += len(kinds) * int(in_guards[op].sum())
+        return OpCount(sum(by_kind.values()), by_kind, by_stage, per_iteration, fallback)
 
 
 def tape_of(
@@ -332,7 +338,7 @@ def tape_of(
     tape = Tape(
         op=op,
         arg=arg,
-        stage=tuple(graph.stage[k] for k in kept),
+        stage=tuple(map(graph.stage.__getitem__, kept.tolist())),
         constants=constants,
         inputs=inputs,
         outputs=tuple(ports),
@@ -355,39 +361,40 @@ def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) ->
         decides = (loop.condition,) if loop.entry < 0 else (loop.condition, loop.entry)
         behind |= {k: (updated, *decides) for k, updated in zip(loop.carried, loop.updated, strict=True)}
         behind |= dict.fromkeys(loop.collected, decides)
-    guard_of = {x: guard.condition for guard in graph.guards for x in range(guard.first, guard.last + 1)}
     listed = {k: graph.lists[graph.nodes[k][2]] for k in np.flatnonzero(np.isin(op, LISTED)).tolist()}
-    guarded = np.isin(graph.segment, list(guard_of)) if guard_of else np.zeros(len(op), bool)
-    is_special = (np.isin(op, (Op.CARRIED, Op.COLLECTED, *LISTED)) | guarded).tolist()
-    counts = ARITY[op][:, None]
-    first, second, third = np.where(counts > np.arange(3), arg, -1).T.tolist()
+    looped = set(np.flatnonzero(np.isin(op, (Op.CARRIED, Op.COLLECTED))).tolist())
+    first, second, third = np.where(ARITY[op][:, None] > np.arange(3), arg, -1).T.tolist()
+    is_special = [False] * len(op)
+    for k in (*listed, *looped):
+        is_special[k] = True
+    segment = np.array(graph.segment, dtype=np.int64)
     flags = [False] * (len(op) + 1)  # the last one is of operands that there are not (-1)
-    for k in roots.tolist():
-        flags[k] = True
-    start = int(roots.max(initial=-1))
-    while start >= 0:
-        # Operands come before what uses them, so that one way down marks all; where a loop leads back, from there.
+    guards, found = list(graph.guards), roots.tolist()
+    while found:
+        for k in found:
+            flags[k] = True
+        start, found = max(found), []
+        # Operands come before what uses them, so that one way down marks all; what a loop leads up to waits for the
+        # next one.
         for k in range(start, -1, -1):
             if not flags[k]:
                 continue
             if is_special[k]:
                 is_special[k] = False  # it is followed once
-                more = [first[k], *listed.get(k, ())]
-                if guarded[k]:
-                    more.append(guard_of[graph.segment[k]])
-                if op[k] in (Op.CARRIED, Op.COLLECTED):
-                    if k not in behind:  # of an attempt that was given up
-                        raise UnsupportedError(_LEAK)
-                    more += behind[k]
-                later = [a for a in more if a > k and not flags[a]]
-                for a in more:
-                    flags[a] = True
-                if later:
-                    start = max(later)
-                    break
-            flags[first[k]] = flags[second[k]] = flags[third[k]] = True
-        else:
-            break
+                if k in looped and k not in behind:  # of an attempt that was given up
+                    raise UnsupportedError(_LEAK)
+                for a in (first[k], *listed.get(k, ()), *behind.get(k, ())):
+                    if a < k:
+                        flags[a] = True
+                    elif not flags[a]:
+                        found.append(a)
+            else:
+                flags[first[k]] = flags[second[k]] = flags[third[k]] = True
+        if not found:
+            marked = segment[np.flatnonzero(flags[:-1])]
+            opened = [x for x in guards if ((marked >= x.first) & (marked <= x.last)).any()]
+            guards = [x for x in guards if x not in opened]
+            found = [x.condition for x in opened if not flags[x.condition]]
     return np.array(flags[:-1], dtype=bool)
 
 

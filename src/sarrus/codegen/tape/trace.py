@@ -66,7 +66,9 @@ def _trace(
     result = algorithm.text(model, **arrays, **options)
     values = (result,) if algorithm.outputs is not None else result
     outputs = {name: np.asarray(x) for name, x in zip(algorithm.output_names, values, strict=True)}
-    return tape_of(graph, ports, outputs, list(algorithm.whole_numbers))
+    tape = tape_of(graph, ports, outputs, list(algorithm.whole_numbers))
+    graph.release()
+    return tape
 
 
 def op_count(model: Model, method: str | AnyAlgorithm, /, **options: Any) -> OpCount:

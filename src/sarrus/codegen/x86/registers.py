@@ -55,9 +55,9 @@ class Assignment:
         self._memory: dict[int, int] = {}  # where the next operation finds values that are not: their slots
         endings = _endings(actions, self._op, self._operands)
         for action, ending in zip(actions, endings, strict=True):
-            k = action.value
             if ending is None:
                 continue
+            k = action[0]
             if type(action) is Compute:
                 code = self._op[k]
                 if _FUSED[code] >= 0:
@@ -68,11 +68,11 @@ class Assignment:
                     result = self._several(code, self._operands[k], ending)
                 self._register[k] = result
             elif type(action) is Load:
-                self._memory[k] = action.slot
+                self._memory[k] = action[1]
                 if not ending:
                     self._load(k)
             elif type(action) is Store:
-                self._store(k, action.slot, ending)
+                self._store(k, action[1], ending)
         self.ends.append(len(self.words))
 
     def _write(self, form: int, r: int, v: int = 0, m: int = 0, slot: int = REGISTER, immediate: int = 0) -> None:
@@ -82,17 +82,20 @@ class Assignment:
     def _load(self, k: int) -> int:
         """Take value k from memory into a register."""
         r = self._register[k] = self._free.pop()
-        self._write(_LOAD, r, slot=self._memory.pop(k))
+        self.words.append(_LOAD | r << 8)
+        self.slots.append(self._memory.pop(k))
         return r
 
     def _store(self, k: int, slot: int, is_last: bool) -> None:
-        for waiting in [x for x, place in self._memory.items() if place == slot]:
-            self._load(waiting)  # before it is overwritten
+        if self._memory:
+            for waiting in [x for x, place in self._memory.items() if place == slot]:
+                self._load(waiting)  # before it is overwritten
         if self._op[k] == _CONST:  # it is only copied
             self._write(_LOAD, self._spare, slot=-1 - self._constant[k])
             self._write(_STORE, self._spare, slot=slot)
             return
-        self._write(_STORE, self._register[k], slot=slot)
+        self.words.append(_STORE | self._register[k] << 8)
+        self.slots.append(slot)
         if is_last:
             self._free.append(self._register.pop(k))
 
@@ -114,7 +117,8 @@ class Assignment:
         for x in dying:
             self._free.append(register.pop(x))
         r = self._free.pop()
-        self._write(form, r, first, second, slot)
+        self.words.append(form | r << 8 | first << 13 | second << 18)
+        self.slots.append(slot)
         return r
 
     def _fused(self, form: int, dying: list[int], a: int, b: int, c: int) -> int:
@@ -122,18 +126,17 @@ class Assignment:
         register, memory = self._register, self._memory
         while len(memory) > 1:  # one operand may stay in memory; the other one is loaded, to be overwritten
             self._load(c if c in memory else a)
+        v, m, slot = 0, 0, REGISTER
         if not memory:
             over = c if c in dying else a if a in dying else b if b in dying else None
             if over is None:
                 r = self._free.pop()
                 self._write(_MOVE, r, m=register[c])
-                self._write(form + 2, r, register[a], register[b])
+                form, v, m = form + 2, register[a], register[b]
             elif over == c:
-                r = register[c]
-                self._write(form + 2, r, register[a], register[b])
+                form, r, v, m = form + 2, register[c], register[a], register[b]
             else:
-                r = register[over]
-                self._write(form + 1, r, register[b if over == a else a], register[c])
+                form, r, v, m = form + 1, register[over], register[b if over == a else a], register[c]
         else:
             x, slot = memory.popitem()
             dying.remove(x)
@@ -142,23 +145,22 @@ class Assignment:
                 if over is None:
                     r = self._free.pop()
                     self._write(_LOAD, r, slot=slot)
-                    self._write(form + 2, r, register[a], register[b])
+                    form, v, m, slot = form + 2, register[a], register[b], REGISTER
                 else:
-                    r = register[over]
-                    self._write(form + 1, r, register[b if over == a else a], slot=slot)
+                    form, r, v = form + 1, register[over], register[b if over == a else a]
             else:
                 factor = b if x == a else a
                 over = c if c in dying else factor if factor in dying else None
                 if over is None:
                     r = self._free.pop()
                     self._write(_LOAD, r, slot=slot)
-                    self._write(form + 1, r, register[factor], register[c])
+                    form, v, m, slot = form + 1, register[factor], register[c], REGISTER
                 elif over == c:
-                    r = register[c]
-                    self._write(form + 2, r, register[factor], slot=slot)
+                    form, r, v = form + 2, register[c], register[factor]
                 else:
-                    r = register[factor]
-                    self._write(form, r, register[c], slot=slot)
+                    r, v = register[factor], register[c]
+        self.words.append(form | r << 8 | v << 13 | m << 18)
+        self.slots.append(slot)
         for x in dying:
             last = register.pop(x)
             if last != r:
@@ -187,7 +189,7 @@ def _endings(actions: Sequence[Action], op: list[int], operands: list[list[int]]
     found: list[Any] = []
     uses: dict[int, int] = {}  # of each value that is held here, in what follows
     for action in reversed(actions):
-        k = action.value
+        k = action[0]
         if type(action) is Compute:
             if not uses.pop(k, 0):
                 found.append(None)

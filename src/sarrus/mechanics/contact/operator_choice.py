@@ -32,13 +32,13 @@ class Shape(NamedTuple):
     tree: AbstractTree
     touching: Sequence[Collection[int]]  # per contact: nodes that it may be on
     limits: Sequence[Collection[int]]  # per row on joints: velocities that it may be on
-    together: bool = True  # whether contacts of one body are taken together
+    joint_space: bool = False  # whether the matrix would be that of joints
 
     @property
     def bodies_with_many(self) -> list[int]:
         """Nodes with many contacts that are known to be theirs."""
         known = [next(iter(nodes)) for nodes in self.touching if len(nodes) == 1]
-        return [i for i in dict.fromkeys(known) if self.together and known.count(i) >= MANY]
+        return [i for i in dict.fromkeys(known) if known.count(i) >= MANY]
 
     def depth(self, nodes: Collection[int]) -> int:
         """How many velocities move these nodes."""
@@ -59,7 +59,9 @@ class Work(NamedTuple):
 
 def work_of(shape: Shape, operator: str) -> Work:
     """Of a problem of this shape with an operator."""
-    return _by_sweeps(shape) if operator == "sweeps" else _dense(shape)
+    if operator == "sweeps":
+        return _by_sweeps(shape)
+    return _in_joint_space(shape) if shape.joint_space else _dense(shape)
 
 
 def cheaper_operator(shape: Shape) -> str:
@@ -90,6 +92,18 @@ def _dense(shape: Shape) -> Work:
     return Work(once + m**3 / 3.0 + 200.0 * nc, nl * (2.0 * m + 10.0), newton)
 
 
+def _in_joint_space(shape: Shape) -> Work:
+    """`joint_rows.py`: J^T H J is added to M, which is eliminated from the leaves. Nothing is swept."""
+    n, nc = shape.tree.nv, len(shape.touching)
+    depths = [shape.depth(nodes) for nodes in shape.touching]
+    sparse = all(len(nodes) == 1 for nodes in shape.touching) and all(len(row) == 1 for row in shape.limits)
+    paths = [len(path) for path in velocity_ancestors(shape.tree.nodes)]
+    eliminated = 2.0 * sum(d * d for d in paths) if sparse else 2.0 / 3.0 * n**3
+    added = sum(6.0 * d * d + 40.0 * d for d in depths) + sum(2.0 * len(row) ** 2 for row in shape.limits)
+    once = sum(24.0 * d + 4.0 * d * d for d in depths) + len(shape.limits) * n
+    return Work(once, 0.0, eliminated + added + 4.0 * sum(paths) + _CONTACT * nc)
+
+
 def _by_sweeps(shape: Shape) -> Work:
     tree, nc, nl = shape.tree, len(shape.touching), len(shape.limits)
     limited = {v for row in shape.limits for v in row}
@@ -101,9 +115,10 @@ def _by_sweeps(shape: Shape) -> Work:
     choices = sum(len(nodes) for nodes in shape.touching if len(nodes) > 1)
     on_joints = sum(len(row) for row in shape.limits)
     once = 530.0 * joints + 600.0 * roots + 230.0 * nc + 45.0 * choices + nl * solve
-    swept = 0.0 if shape.bodies_with_many else nc * (_SWEPT + 100.0 + solve) + 43.0 * choices
+    swept = 0.0 if shape.bodies_with_many or shape.joint_space else nc * (_SWEPT + 100.0 + solve) + 43.0 * choices
     newton = (_CONTACT + 111.0) * nc + 285.0 * joints + 808.0 * roots + solve + 105.0 * choices + 37.0 * on_joints
-    return Work(once, swept + nl * (2.0 * solve) + 10.0 * on_joints, newton)
+    rows_swept = 0.0 if shape.joint_space else nl * (2.0 * solve) + 10.0 * on_joints
+    return Work(once, swept + rows_swept, newton)
 
 
 def _is_free_root(tree: AbstractTree, i: int) -> bool:

@@ -10,9 +10,11 @@ import numpy as np
 
 from sarrus.errors import ModelError
 from sarrus.model.answer import answer
-from sarrus.model.constraints.arguments import checked_desired, checked_softness, checked_time
+from sarrus.model.constraints.arguments import checked_desired, checked_softness, checked_time, finite_numbers
 from sarrus.model.constraints.constraint import FRAME, Constraint, Kind
 from sarrus.spatial.arrays import Array
+
+_ORTHONORMAL = 1e-6  # by which columns of a rotation matrix may fail to be: what is printed with few digits passes
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,8 @@ def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None
     """
     if dim not in (3, 6):
         raise ModelError(f"contact of frame {frame!r}: dim is {dim!r}. Valid: 3 (point), 6 (weld)")
-    return Contact(name or f"contact_{frame}", frame, dim, at=at, **_checked(frame, dim, k, stabilization, R))
+    held = None if at is None else _checked_place(frame, dim, at)
+    return Contact(name or f"contact_{frame}", frame, dim, at=held, **_checked(frame, dim, k, stabilization, R))
 
 
 def link_rows(frame: str, K: Any, k: Any = None, *, name: str | None = None, stabilization: float | None = None,
@@ -114,6 +117,22 @@ def link_rows(frame: str, K: Any, k: Any = None, *, name: str | None = None, sta
     if rows.ndim != 2 or rows.shape[1] != 6 or not np.isfinite(rows).all():
         raise ModelError(f"link_rows of frame {frame!r}: K must be finite, of shape (m, 6), got shape {rows.shape}")
     return LinkRows(name or f"rows_{frame}", frame, rows, **_checked(frame, len(rows), k, stabilization, R))
+
+
+def _checked_place(frame: str, dim: int, at: Any) -> Any:
+    """A position (dim 3), or a position and a rotation matrix (dim 6)."""
+    what = f"contact of frame {frame!r}: `at`"
+    if dim == 3:
+        return finite_numbers(at, 3, what, ", a position in the world")
+    try:
+        position, rotation = at
+        R = np.array(rotation, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be a position and a rotation matrix, got {at!r}") from None
+    p = finite_numbers(position, 3, f"{what}: the position")
+    if R.shape != (3, 3) or not np.abs(R.T @ R - np.eye(3)).max() < _ORTHONORMAL or not np.linalg.det(R) > 0.0:
+        raise ModelError(f"{what}: the rotation must be a rotation matrix (3, 3), got {rotation!r}")
+    return p, R
 
 
 def _checked(frame: str, size: int, k: Any, stabilization: float | None, R: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ braked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -32,8 +32,9 @@ from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.model.visuals import Cylinder, Ellipsoid
 from sarrus.simulation.contact.contact_problem import Before, ContactMotion, ContactProblemAtState, Contacts
+from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import FreeMotion
-from sarrus.simulation.contact.limits import JointLimit, limits_in_slots, limits_of, usual_limit, violated
+from sarrus.simulation.contact.limits import JointLimit, Limit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact, by_importance, contacts_in_slots
 from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
@@ -58,27 +59,58 @@ def contact_motion(
     v: Array,
     dt: Scalar,
     before: Before,
+    friction: DryFriction,
+    unrubbed: Callable[[], FreeMotion],
 ) -> ContactMotion:
-    """The velocities at the end of a step. before: what the step before left."""
+    """The velocities at the end of a step.
+
+    before    what the step before left
+    friction  what joints that rub are expected to do, as the free motion has it
+    unrubbed  the free motion without it
+    """
     contacts = settings.contacts
     poses = world_poses(tree_of(model), free.at.joints)
     v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
     limits = limits_of(model) if settings.limits else []
     limits = [limit if k in settings.usual_limits else limit.loose() for k, limit in enumerate(limits)]
-    problem = ContactProblemAtState(model, settings, free, poses, v, v_free, dt)
+    problem = ContactProblemAtState(model, settings, free, poses, v, v_free, dt, friction)
+
+    def of_rows(rubbed: Array) -> ContactProblemAtState:
+        """The problem in which all that rubs is a row, beginning with friction of these parts."""
+        free = unrubbed()
+        v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
+        begun = friction.beginning_with(rubbed)
+        return problem._replace(free=free, v_free=v_free, friction=begun, joints_are_rows=True)
+
+    def as_expected(motion: tuple[Array, ...], held: Sequence[Limit], unless: Scalar) -> tuple[Array, ...]:
+        """The motion, or where joints do not stick and slip as expected, another one with the same contacts."""
+        if not friction.rubs:
+            return motion
+        found = _unflat(motion)
+
+        def with_rows() -> tuple[Array, ...]:
+            start = found.contacts.impulses[: len(usual)].reshape(-1)
+            return _flat(of_rows(found.rubbed).solved(usual, held, start, found.pushed))
+
+        return replace_where(choose(0.0, unless, -1.0, found.unexpected), motion, with_rows)
+
     twists = node_twists(free.at, poses, v_free)
     usual = contacts_where_it_stands(problem, contacts, twists)
     usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
     whips = _whipping(model, contacts)
     start = _matched(usual, before)
     if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not len(whips):
-        return problem.solved(usual, usual_limits, start, before.pushed)
+        motion = problem.solved(usual, usual_limits, start, before.pushed)
+        return _unflat(as_expected(_flat(motion), usual_limits, -1.0))
     limited, more = _unusual(settings, problem, limits, q, twists, whips)
     pushed = [before.pushed[settings.limited.index(limit.v)] for limit in limits]
 
+    def whole() -> ContactProblemAtState:
+        return of_rows(before.rubbed) if friction.rubs else problem
+
     def with_limits() -> tuple[Array, ...]:
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots, pushed)
-        motion = problem.solved(usual, held, start, before.pushed)
+        motion = whole().solved(usual, held, start, before.pushed)
         return _flat(_told(motion, _passed([], [], limits, q, motion.v, dt)))
 
     def with_everything() -> tuple[Array, ...]:
@@ -88,12 +120,13 @@ def contact_motion(
         bends = _bends(contacts, found, poses, node_bends(free.at, poses, v_free, twists), dt)
         in_slots = contacts_in_slots(found, ahead, bends, model.parents, SPEED * dt, contacts.slots)
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots, pushed)
-        motion = problem.solved(in_slots, held, _searched(in_slots, before), before.pushed)
+        motion = whole().solved(in_slots, held, _searched(in_slots, before), before.pushed)
         passed = _passed(found, node_twists(free.at, poses, motion.v), limits, q, motion.v, dt)
         return _flat(_told(motion, passed))
 
     is_usual = choose(0.0, more, -1.0, choose(0.0, limited, -1.0, 1.0))
     motion = _flat(problem.solved(usual, usual_limits, start, before.pushed, is_usual))
+    motion = as_expected(motion, usual_limits, -is_usual)
     if _limits_apart(settings, len(problem.rows(usual, []).J)):
         motion = replace_where(choose(0.0, more, -1.0, limited), motion, with_limits)
     else:
@@ -194,11 +227,11 @@ def _passed(
 
 
 def _flat(m: ContactMotion) -> tuple[Array, ...]:
-    return (m.v, *m.contacts, m.pushed, vector(m.iterations, m.residual, m.status))
+    return (m.v, *m.contacts, m.pushed, m.rubbed, vector(m.unexpected, m.iterations, m.residual, m.status))
 
 
 def _unflat(arrays: tuple[Array, ...]) -> ContactMotion:
-    return ContactMotion(arrays[0], Contacts(*arrays[1:6]), arrays[6], *arrays[7])
+    return ContactMotion(arrays[0], Contacts(*arrays[1:6]), *arrays[6:8], *arrays[8])
 
 
 def contacts_where_it_stands(

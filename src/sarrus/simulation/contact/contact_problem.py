@@ -13,14 +13,16 @@ import numpy as np
 from sarrus.mechanics.contact.body_rows import ContactRows, contact_rows
 from sarrus.mechanics.contact.contact_rows import Poses, node_twists
 from sarrus.mechanics.contact.delassus import AbstractDelassus
+from sarrus.mechanics.contact.joint_rows import JointRowsDelassus
 from sarrus.mechanics.contact.problem import ContactProblem
 from sarrus.mechanics.contact.solve import solve
 from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
 from sarrus.mechanics.contact.world_tree import world_tree
 from sarrus.model.model import Model
-from sarrus.simulation.contact.free_motion import FreeMotion
+from sarrus.simulation.contact.dry_friction import NOTHING_RUBS, BoundedRow, DryFriction
+from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
 from sarrus.simulation.contact.limits import Limit
-from sarrus.simulation.contact.operators import SWEEPS, operator_of
+from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -31,6 +33,9 @@ from sarrus.status import Status
 PUSH = 0.2  # of a penetration that is undone in a step ...
 FASTEST_PUSH = 0.5  # ... but no faster than this, in m/s
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
+
+
+Velocity = Callable[[Array], Array]  # (nv,) what impulses along rows add to the velocities of joints
 
 
 class Contacts(NamedTuple):
@@ -49,6 +54,7 @@ class Before(NamedTuple):
     numbers: Array  # (s,) of candidates
     impulses: Array  # (s, 3)
     pushed: Array  # (l,) impulses of limits on the velocities that have some
+    rubbed: Array  # (f,) dry friction, as parts of its size
 
 
 class ContactMotion(NamedTuple):
@@ -57,9 +63,18 @@ class ContactMotion(NamedTuple):
     v: Array
     contacts: Contacts
     pushed: Array  # (l,) impulses of limits on the velocities that have some
+    rubbed: Array  # (f,) dry friction, as parts of its size
+    unexpected: Scalar  # 1 where a joint sticks or slips that was expected not to: this is no solution, then; else 0
     iterations: Scalar
     residual: Scalar
     status: Scalar
+
+
+class Delassus(NamedTuple):
+    """What impulses along rows do to these, and which velocities they have where joints have some (nv,)."""
+
+    G: AbstractDelassus
+    along: Callable[[Array], Array]
 
 
 class ContactProblemAtState(NamedTuple):
@@ -72,56 +87,78 @@ class ContactProblemAtState(NamedTuple):
     v: Array
     v_free: Array
     dt: Scalar
+    friction: DryFriction = NOTHING_RUBS
+    joints_are_rows: bool = False  # of friction: the free motion has none
+
+    @property
+    def bounded(self) -> list[BoundedRow]:
+        return self.friction.rows(self.model.nv, self.joints_are_rows)
+
+    @property
+    def in_joint_space(self) -> bool:
+        """Whether G is never written out, as rows are many. (Then contacts do not give way.)"""
+        return self.joints_are_rows and self.settings.softness is None
 
     def rows(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> ContactRows:
-        """Of limits and contacts. Those that give way do it each by itself, not together with their body."""
-        stiff = self.settings.softness is None
-        return contact_rows(self.free.at, self.poses, [x.row for x in limits], [c.at for c in contacts], stiff)
+        """Of friction, limits and contacts. What gives way does it each by itself, not together with its body."""
+        together = self.settings.softness is None and not self.in_joint_space
+        single = [x.row for x in (*self.bounded, *limits)]
+        return contact_rows(self.free.at, self.poses, single, [c.at for c in contacts], together)
 
     def _operator(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> str:
         bodies = [None if c.at.on is None else tuple(c.at.on) for c in contacts]
-        velocities = [[k for k, x in enumerate(limit.row) if not is_zero(x)] for limit in limits]
-        return operator_of(self.model, self.settings, bodies, velocities).operator
+        joints = [Tied(_moving(x.row)) for x in self.bounded]
+        joints += [Tied(_moving(x.row), only_one=True) for x in limits]
+        return operator_of(self.model, self.settings, bodies, joints, self.in_joint_space).operator
 
-    def _by_sweeps(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> TreeDelassus:
-        """The Delassus matrix without a matrix."""
-        free = self.free
-        rows = list(free.independent(np.stack([x.row for x in limits]))) if limits else []
-        touched = {b for c in contacts for b in c.at.on or ()}
-        with_rows = {k for row in rows for k, x in enumerate(row) if not is_zero(x)}
-        tree = world_tree(free.at, self.poses, free.added, touched, with_rows)
-        return TreeDelassus(tree, free.solve, rows_on_tree(tree, rows, [c.at for c in contacts]))
-
-    def _twists(self, v: Array, origin: Array) -> dict[int, Array]:
-        """(6,) of all bodies."""
-        return {b: twist.about(origin) for b, twist in enumerate(node_twists(self.free.at, self.poses, v))}
-
-    def posed(
-        self, contacts: Sequence[Contact], limits: Sequence[Limit]
-    ) -> tuple[ContactProblem, Callable[[Array], Array]]:
-        """The problem with these contacts and limits, and what their impulses add to the velocities of joints."""
+    def _delassus(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[Delassus, Velocity]:
+        """G with what velocities make of its rows, and what its wrenches do to joints."""
+        free, inertia = self.free, JointInertia(self.free)
         if self._operator(contacts, limits) == SWEEPS:
-            G = self._by_sweeps(contacts, limits)
-            velocity = self.free.velocity
-            before, after = (
-                np.concatenate([vector(*(x.row @ v for x in limits)), G.along_contacts(self._twists(v, G.tree.origin))])
-                for v in (self.v, self.v_free)
-            )
-        else:
-            rows = self.rows(contacts, limits)
-            response = self.free.response(self.free.independent(rows.J))
-            G, velocity = rows.delassus(response.G), response.velocity
-            before, after = (G.along_rows(rows.J @ v) for v in (self.v, self.v_free))
-        openings = [self._opening(limit.gap) for limit in limits]
+            single = [x.row for x in (*self.bounded, *limits)]
+            rows = list(free.independent(np.stack(single))) if single else []
+            touched = {b for c in contacts for b in c.at.on or ()}
+            with_rows = {k for row in rows for k in _moving(row)}
+            tree = world_tree(free.at, self.poses, free.added, touched, with_rows)
+            tree_G = TreeDelassus(tree, inertia.moved_by, rows_on_tree(tree, rows, [c.at for c in contacts]))
+
+            def along(v: Array) -> Array:
+                twists = enumerate(node_twists(free.at, self.poses, v))
+                of_contacts = tree_G.along_contacts({b: twist.about(tree.origin) for b, twist in twists})
+                return np.concatenate([vector(*(row @ v for row in single)), of_contacts])
+
+            return Delassus(tree_G, along), inertia.spanning_velocity
+        rows = self.rows(contacts, limits)
+        J = free.independent(rows.J)
+        if self.in_joint_space:
+            of_joints = JointRowsDelassus(J, inertia)
+            return Delassus(of_joints, lambda v: rows.J @ v), lambda x: inertia.spanning_velocity(J.T @ x)
+        response = free.response(J)
+        G = rows.delassus(response.G)
+        return Delassus(G, lambda v: G.along_rows(rows.J @ v)), response.velocity
+
+    def posed(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[ContactProblem, Velocity]:
+        """The problem with these contacts and limits, and what their impulses do to joints."""
+        bounded = self.bounded
+        (G, along), velocity = self._delassus(contacts, limits)
+        before, after = (along(v) for v in (self.v, self.v_free))
+        openings = [x.row @ (self.rates(self.v_free) - self.v_free) for x in bounded]
+        openings += [self._opening(limit.gap) for limit in limits]
+        first = len(openings)
         for k, contact in enumerate(contacts, start=1):
-            opening = self._normal_velocity(contact, before[len(limits) + 3 * k - 1])
+            opening = self._normal_velocity(contact, before[first + 3 * k - 1])
             # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
             opening = choose(0.5, contact.active, opening + contact.bend * (1.0 / self.dt), 0.0)
             openings += [0.0, 0.0, opening]
         active = vector(*(x.active for x in (*limits, *contacts)))
         frictions = vector(*(c.friction for c in contacts))
-        softness = self._softness(len(limits), len(contacts))
-        return ContactProblem(G, after + vector(*openings), np.zeros(0), frictions, active, softness), velocity
+        softness = self._softness(first, len(contacts))
+        bounds = vector(*(x.bound for x in bounded))
+        return ContactProblem(G, after + vector(*openings), bounds, frictions, active, softness), velocity
+
+    def rates(self, v: Array) -> Array:
+        """Velocities after the step as joints have them: v is in axes that do not turn (`straight_motion.py`)."""
+        return v - self.v_free + (self.v + self.dt * self.free.qdd)
 
     def solved(
         self, contacts: Sequence[Contact], limits: Sequence[Limit], start: Array, pushed: Array, entry: Scalar = 1.0
@@ -131,20 +168,25 @@ class ContactProblemAtState(NamedTuple):
         start   impulses (3 contacts,) of the step before
         pushed  see `Before`
         """
-        settings = self.settings
+        settings, bounded = self.settings, self.bounded
         problem, velocity = self.posed(contacts, limits)
         assert isinstance(problem.G, AbstractDelassus)
         limited = list(settings.limited)[: len(pushed)]
         held = vector(*(limit.row[limited] @ pushed for limit in limits))
-        start = np.concatenate([held, start])
-        found = solve(problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry)
+        start = np.concatenate([vector(*(x.start for x in bounded)), held, start])
+        found = solve(
+            problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry,
+            sweeps=0 if self.in_joint_space else None,
+        )  # fmt: skip
         v = self.v_free + velocity(problem.G.wrenches(found.impulses))
         status = if_finite(found.status, Status.NOT_FINITE, v)
         slots = settings.contacts.slots
-        impulses = found.impulses[len(limits) :].reshape(-1, 3)
-        pushes = sum(
-            (x * limit.row[limited] for x, limit in zip(found.impulses, limits, strict=False)), np.zeros(len(limited))
+        rubbing, pushing, impulses = np.split(found.impulses, [len(bounded), len(bounded) + len(limits)])
+        rubbed, unexpected = (
+            (list(rubbing), 0.0) if self.joints_are_rows else self.friction.impulses(self.rates(v), rubbing)
         )
+        impulses = impulses.reshape(-1, 3)
+        pushes = sum((x * limit.row[limited] for x, limit in zip(pushing, limits, strict=True)), np.zeros(len(limited)))
         kept = Contacts(
             _padded([choose(0.5, c.active, c.number, -1.0) for c in contacts], slots, -1.0),
             _padded_rows(list(impulses), slots),
@@ -152,7 +194,8 @@ class ContactProblemAtState(NamedTuple):
             _padded_rows([row for c in contacts for row in c.at.directions], 3 * slots).reshape(slots, 3, 3),
             _padded([c.gap for c in contacts], slots, 0.0),
         )
-        return ContactMotion(v, kept, pushes, found.iterations, found.residual, status)
+        parts = self.friction.parts(rubbed)
+        return ContactMotion(v, kept, pushes, parts, unexpected, found.iterations, found.residual, status)
 
     def _opening(self, gap: Scalar) -> Scalar:
         """What is added to a velocity that opens a gap so that it need not be less than zero.
@@ -180,18 +223,18 @@ class ContactProblemAtState(NamedTuple):
         bounces = choose(speed, -BOUNCE_SPEED, hits, 0.0)
         return choose(0.5, bounces, e * speed, opening)
 
-    def _softness(self, limits: int, contacts: int) -> Array | None:
+    def _softness(self, others: int, contacts: int) -> Array | None:
         """Velocity per impulse by which rows give way: the normals of contacts."""
         if self.settings.softness is None:
             return None
         k, d = self.settings.softness
         normal = 1.0 / (self.dt * (self.dt * k + d))
-        return vector(*[0.0] * limits, *[0.0, 0.0, normal] * contacts)
+        return vector(*[0.0] * others, *[0.0, 0.0, normal] * contacts)
 
 
-def is_zero(x: Scalar) -> bool:
-    """Whether it is a number, and nothing."""
-    return not isinstance(x, AbstractScalar) and x == 0.0
+def _moving(row: Array) -> list[int]:
+    """The velocities that a row may be on."""
+    return [k for k, x in enumerate(row) if isinstance(x, AbstractScalar) or x != 0.0]
 
 
 def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:

@@ -48,19 +48,23 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     dt = inputs["dt"].item() if settings.dt is None else settings.dt
     tau, tau_all = forces_of(model, settings, inputs, lambda c: (count + c) * dt)(q, v, 0.0)
     slots = contact.contacts.slots
-    numbers, impulses, pushed, turned = np.split(warm, np.cumsum([slots, 3 * slots, contact.limit_count]))
-    friction = DryFriction(contact.friction, turned, v)
-    at = mechanism(model, q, v, tau_all + friction.forces(), inputs.get("external_forces"))
-    free = free_motion(at, dt * friction.damping(), dt)
-    before = Before(numbers, impulses.reshape(-1, 3), pushed)
-    motion = contact_motion(model, contact, free, q, v, dt, before)
+    numbers, impulses, pushed, rubbed = np.split(warm, np.cumsum([slots, 3 * slots, contact.limit_count]))
+    friction = DryFriction.expected(contact.rubs, rubbed, v, dt, contact.tolerance)
+
+    at = mechanism(model, q, v, tau_all, inputs.get("external_forces"))
+    ahead = v if at.embedded is None else v + dt * at.embedded.bias()
+    free = free_motion(at, friction.inertia(model.nv), dt, (1.0 / dt) * friction.impulses_on(ahead))
+    before = Before(numbers, impulses.reshape(-1, 3), pushed, rubbed)
+    motion = contact_motion(
+        model, contact, free, q, v, dt, before, friction, lambda: free_motion(at, np.zeros(model.nv), dt)
+    )
     found = motion.contacts
     q_end, v_end = moved_straight(model, q, motion.v, dt)
     alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (q_end, q), (v_end, v))
     status = choose(0.5, alive, worse(motion.status, free.status), Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))
     contacts = slot_numbers(found, dt)
-    left = np.concatenate([found.numbers, found.impulses.reshape(-1), motion.pushed, friction.turns(motion.v)])
+    left = np.concatenate([found.numbers, found.impulses.reshape(-1), motion.pushed, motion.rubbed])
     return ContactStepOutputs(
         q=q_end, v=v_end, alive=scalar(alive), worst_status=scalar(worse(inputs["worst_status"].item(), status)),
         step=scalar(count + 1.0), qdd=qdd, forces=free.forces, residual=free.residual,

@@ -1,53 +1,159 @@
-"""Dry friction of joints in a step on the ground.
+"""Dry friction of joints and tendons in a step on the ground.
 
-A joint slips, against a friction of constant size, or it sticks: then a damper holds it, so strong that at the speed
-of creeping it has just that size. The damper acts at the end of the step, so it may be as strong as it likes. A joint
-that is slower than creeping sticks; so does, for a step, one that its friction has just turned back, which it cannot.
+With b = dt tau_f, the impulse x of friction along a joint's velocity v at the end of the step is within [-b, b]; where
+it is less than b, the joint sticks, v = 0, else it slips, and x is against v. These are bounded rows of the contact
+problem (`mechanics/contact/problem.py`).
+
+Most joints do what they did in the step before, and then it takes no row. Of a joint that slips, x is known. One that
+sticks is held by an inertia, which is part of the joint's own,
+
+    x = center - A v,      A = 2 b / creep
+
+where the center is what x was in the step before: as x is within its bounds, |v| is not more than creep, far below what
+the contact problem is solved to, and it is 0 where x does not change. If the velocities that then come out agree with
+what was assumed of every joint, they solve the whole problem. Where they do not, all joints are rows
+(`mechanics/contact/joint_rows.py`).
+
+A tendon over several joints is always a row: an inertia between joints would undo the sparsity of the tree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.precision import within
 
-CREEP = 1e-3  # rad/s or m/s: the speed of a joint that is about to slip
+_CREEP = 1e-3  # of the tolerance of the contact problem ...
+_LEAST_CREEP, _LEAST_ROUNDINGS = 1e-10, 2e3  # ... but not less: x would be rounding
+_AT_BOUND = 1e-9  # of the bound: what counts as all of it
+_FAST = 2.0  # times what friction takes from a joint in a step: it will not stop
+
+
+class Rub(NamedTuple):
+    """Dry friction along a joint's velocity or a tendon's speed."""
+
+    moves: tuple[tuple[int, float], ...]  # velocities, and how much each counts
+    size: float  # N m or N
+    inertia: float  # the least that a robot has there
+
+    @property
+    def is_joint(self) -> bool:
+        return len(self.moves) == 1
+
+    def row(self, nv: int) -> Array:
+        row = np.zeros(nv)
+        for k, factor in self.moves:
+            row[k] += factor
+        return row
+
+
+def rubs_of(rows: Array, sizes: Sequence[float], inertias: Sequence[float]) -> tuple[Rub, ...]:
+    """Of rows (k, nv) of joints or tendons, those with friction."""
+    found = zip(rows, sizes, inertias, strict=True)
+    return tuple(
+        Rub(tuple((int(k), float(row[k])) for k in np.flatnonzero(row)), float(size), float(inertia))
+        for row, size, inertia in found
+        if size > 0.0 and np.any(row)
+    )
+
+
+class BoundedRow(NamedTuple):
+    """Friction as a row of the contact problem."""
+
+    row: Array  # (nv,)
+    bound: Scalar  # N s
+    start: Scalar  # N s, to begin with
 
 
 class DryFriction(NamedTuple):
-    """Of all joints that have some, at the beginning of a step."""
+    """All that rubs, at the beginning of a step, and what is expected of it."""
 
-    sizes: tuple[float, ...]  # one per velocity, or none at all
-    turned: Array  # per joint with friction: 1 where the step before turned it back, else 0
-    v: Array  # (nv,)
+    rubs: tuple[Rub, ...]
+    bounds: Sequence[Scalar]  # N s
+    centers: Sequence[Scalar]  # N s, within the bounds
+    slips: Sequence[Scalar]  # -1, 1: the sign of x of what is taken to slip; 0: it is taken to stick
+    creep: float  # rad/s or m/s
 
-    def forces(self) -> Array:
-        """(nv,)"""
-        forces: list[Scalar] = [0.0] * len(self.v)
-        for k, slips in self._slipping:
-            size, v = self.sizes[k], self.v[k]
-            forces[k] = choose(0.5, slips, choose(0.0, v, -size, size), -(size / CREEP) * v)
-        return vector(*forces)
+    @staticmethod
+    def expected(rubs: tuple[Rub, ...], before: Array, v: Array, dt: Scalar, tolerance: float) -> DryFriction:
+        """before: parts of their sizes with which they rubbed in the step before."""
+        creep = within(max(_CREEP * tolerance, _LEAST_CREEP), _LEAST_ROUNDINGS)
+        bounds, slips = [dt * rub.size for rub in rubs], list[Scalar]()
+        for rub, bound, part in zip(rubs, bounds, before, strict=True):
+            speed, most = rub.row(len(v)) @ v, (_FAST / rub.inertia) * bound
+            slipped = choose(part, -1.0 + _AT_BOUND, -1.0, choose(1.0 - _AT_BOUND, part, 1.0, 0.0))
+            slipped = choose(slipped * speed, -2.0 * creep, slipped, 0.0)  # else it has just come to rest
+            slips.append(choose(speed, -most, 1.0, choose(most, speed, -1.0, slipped)))
+        return DryFriction(rubs, bounds, [b * x for b, x in zip(bounds, before, strict=True)], slips, creep)
 
-    def damping(self) -> Array:
-        """(nv,) of joints that stick."""
-        damping: list[Scalar] = [0.0] * len(self.v)
-        for k, slips in self._slipping:
-            damping[k] = choose(0.5, slips, 0.0, self.sizes[k] / CREEP)
-        return vector(*damping)
+    def beginning_with(self, parts: Array) -> DryFriction:
+        """The same with other impulses to begin with, as parts of the bounds."""
+        return self._replace(centers=[b * x for b, x in zip(self.bounds, parts, strict=True)])
 
-    def turns(self, v: Array) -> Array:
-        """Which joints slipped and were turned back, this step having ended with velocities v."""
-        return vector(*(choose(v[k] * self.v[k], 0.0, slips, 0.0) for k, slips in self._slipping))
+    def inertia(self, nv: int) -> Array:
+        """(nv,) that holds joints which stick."""
+        out: list[Scalar] = [0.0] * nv
+        for i, (k, factor) in self._joints:
+            out[k] = out[k] + factor * factor * self._held(i)
+        return vector(*out)
+
+    def impulses_on(self, v: Array) -> Array:
+        """(nv,) on joints whose velocities change from v; what the inertia does to the change comes on top."""
+        out: list[Scalar] = [0.0] * len(v)
+        for i, (k, factor) in self._joints:
+            held = self.centers[i] - self._held(i) * (factor * v[k])
+            x = choose(0.5, abs(self.slips[i]), self.slips[i] * self.bounds[i], held)
+            out[k] = out[k] + factor * x
+        return vector(*out)
+
+    def rows(self, nv: int, joints: bool) -> list[BoundedRow]:
+        """Of tendons; and of joints."""
+        return [
+            BoundedRow(rub.row(nv), bound, center)
+            for rub, bound, center in zip(self.rubs, self.bounds, self.centers, strict=True)
+            if joints or not rub.is_joint
+        ]
+
+    def impulses(self, v: Array, of_rows: Array) -> tuple[list[Scalar], Scalar]:
+        """Of all that rubs, where velocities have become v, and 1 where that is not what was expected, else 0.
+
+        of_rows  those of tendons
+        """
+        found, others, wrong = list[Scalar](), iter(of_rows), 0.0
+        for i, rub in enumerate(self.rubs):
+            if not rub.is_joint:
+                found.append(next(others))
+                continue
+            ((k, factor),) = rub.moves
+            speed, sign, bound = factor * v[k], self.slips[i], self.bounds[i]
+            held = self.centers[i] - self._held(i) * speed
+            slips = abs(sign)
+            too_much = choose((1.0 + _AT_BOUND) * bound, abs(held), 1.0, 0.0)
+            turned = choose(2.0 * self.creep, sign * speed, 1.0, 0.0)
+            wrong = choose(0.5, choose(0.5, slips, turned, too_much), 1.0, wrong)
+            found.append(choose(0.5, slips, sign * bound, held))
+        return found, wrong
+
+    def parts(self, impulses: Sequence[Scalar]) -> Array:
+        """Of their bounds."""
+        return vector(*(_clipped(x / bound) for x, bound in zip(impulses, self.bounds, strict=True)))
 
     @property
-    def _slipping(self) -> list[tuple[int, Scalar]]:
-        """Joints with friction, and 1 where they slip, else 0."""
-        acting = np.flatnonzero(self.sizes).tolist()
-        return [
-            (k, choose(CREEP, abs(self.v[k]), choose(turned, 0.5, 1.0, 0.0), 0.0))
-            for turned, k in zip(self.turned, acting, strict=True)
-        ]
+    def _joints(self) -> list[tuple[int, tuple[int, float]]]:
+        return [(i, rub.moves[0]) for i, rub in enumerate(self.rubs) if rub.is_joint]
+
+    def _held(self, i: int) -> Scalar:
+        """A; 0 where it slips."""
+        return choose(0.5, abs(self.slips[i]), 0.0, (2.0 / self.creep) * self.bounds[i])
+
+
+NOTHING_RUBS = DryFriction((), (), (), (), 1.0)
+
+
+def _clipped(x: Scalar) -> Scalar:
+    return choose(x, -1.0, -1.0, choose(1.0, x, 1.0, x))

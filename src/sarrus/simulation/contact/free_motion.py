@@ -13,13 +13,14 @@ import numpy as np
 
 from sarrus.algorithms.tree.crba import composite_bodies
 from sarrus.algorithms.tree.rnea import inward_forces
+from sarrus.mechanics.contact.joint_rows import AbstractInertia
 from sarrus.mechanics.mechanism import Mechanism, rows_of
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.simulation.contact.loops_in_steps import OPEN, opening, rows_in_step
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
-from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve
+from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve, symmetric_product
 from sarrus.spatial.norms import dot, size
 from sarrus.spatial.orthogonal import is_structurally_zero
 from sarrus.spatial.stages import stage
@@ -35,8 +36,10 @@ _DRIFT = 1e-3  # of the accelerations that loops take away: what may be left in 
 class LoopRows(NamedTuple):
     """The rows of loops in joint space, and the factor of their (slightly soft) Delassus matrix."""
 
+    J: Array  # (m, n)
     Y: Array  # (m, n)
     G: Array  # (m, m)
+    softness: Scalar
     factor: Ldl
 
 
@@ -44,26 +47,19 @@ class FreeMotion(NamedTuple):
     """The accelerations without contacts, and how impulses change velocities. n: independent velocities."""
 
     at: Mechanism
+    M: Array  # (n, n) with what was added
     factor: Ltdl
     loops: LoopRows | None
     qdd: Array  # (nv,)
     forces: Array  # (m,) of loops
     residual: Array  # (m,) of loops
     status: Scalar  # whether they are met
-    added: Array  # (n, n) to the inertia of joints
-
-    def velocity(self, impulses: Array) -> Array:
-        """(nv,) what impulses (n,) on independent velocities add to those of all joints; no loops."""
-        change = self.solve(impulses)
-        return change if self.at.embedded is None else self.at.embedded.expand(change)
-
-    def solve(self, impulses: Array) -> Array:
-        """(n,) M^-1 impulses."""
-        return solve_forward(self.factor, self.factor.d_inv * solve_transposed(self.factor, impulses))
+    added: Array  # (n, n) to the inertia of joints, which M has
 
     def independent(self, J: Array) -> Array:
         """Rows on all velocities as rows on the independent ones."""
         e = self.at.embedded
+        J = J.astype(np.result_type(J, self.factor.L, self.factor.d_inv))
         return J if e is None else np.stack([e.reduce_force(row) for row in J]) if len(J) else J[:, : self.at.tree.nv]
 
     def response(self, J: Array) -> Response:
@@ -90,36 +86,72 @@ class Response(NamedTuple):
 
     def velocity(self, impulses: Array) -> Array:
         """(nv,) what they add to the velocities of all joints."""
-        factor, loops, at = self.free.factor, self.free.loops, self.free.at
+        loops = self.free.loops
         with stage("impulses"):
             z = self.Y.T @ impulses
             if loops is not None and self.cross is not None:
                 z = z - loops.Y.T @ ldl_solve(loops.factor, self.cross @ impulses)
-            change = solve_forward(factor, factor.d_inv * z)
-            return change if at.embedded is None else at.embedded.expand(change)
+            return _spanning(self.free, z)
 
 
-def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None) -> FreeMotion:
+class JointInertia(AbstractInertia):
+    """M of the independent velocities. Loops as soft as they are in the complement are K^T K / softness in it."""
+
+    def __init__(self, free: FreeMotion) -> None:
+        self.free, loops = free, free.loops
+        closed = 0.0 if loops is None else symmetric_product(loops.J.T * (1.0 / loops.softness), loops.J)
+        self.matrix = free.M + closed
+
+    def moved_by(self, impulses: Array) -> Array:
+        factor = self.free.factor
+        return solve_forward(factor, factor.d_inv * self._pushed(impulses))
+
+    def delassus(self, J: Array) -> Array:
+        return self.free.response(J).G
+
+    def spanning_velocity(self, impulses: Array) -> Array:
+        """(nv,) what impulses (n,) on the independent velocities add to those of all joints."""
+        with stage("impulses"):
+            return _spanning(self.free, self._pushed(impulses))
+
+    def _pushed(self, impulses: Array) -> Array:
+        """L^-T impulses, less what loops take."""
+        factor, loops = self.free.factor, self.free.loops
+        z = solve_transposed(factor, impulses)
+        return z if loops is None else z - loops.Y.T @ ldl_solve(loops.factor, loops.Y @ (factor.d_inv * z))
+
+
+def _spanning(free: FreeMotion, z: Array) -> Array:
+    """(nv,) velocities of all joints by L^-T impulses."""
+    change = solve_forward(free.factor, free.factor.d_inv * z)
+    return change if free.at.embedded is None else free.at.embedded.expand(change)
+
+
+def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: Array | None = None) -> FreeMotion:
     """Of a mechanism with everything that acts on it but contacts.
 
-    added  (nv,) to the inertia of joints
-    dt     of the step that follows, so that loops are closed after it; None: an acceleration at this instant
+    added   (nv,) to the inertia of joints
+    dt      of the step that follows, so that loops are closed after it; None: an acceleration at this instant
+    forces  (nv,) on joints beside those of the mechanism
     """
     more = _added_inertia(at, added)
-    factor = ltdl(at.nodes, composite_bodies(at.nodes) + more)
+    M = composite_bodies(at.nodes) + more
+    factor = ltdl(at.nodes, M)
     tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
     load = tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
+    if forces is not None:
+        load = load + (forces if at.embedded is None else at.embedded.reduce_force(forces))
     rows = rows_of(at, None, "contact") if dt is None else rows_in_step(at, dt)
     with stage("free motion"):
         z = solve_transposed(factor, load)
         if not rows:
             ydd = solve_forward(factor, factor.d_inv * z)
-            return FreeMotion(at, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK, more)
+            return FreeMotion(at, M, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK, more)
         J, supports = loop_jacobian(at, rows)
         k = np.concatenate([r.k for r in rows])
         G, Y = delassus_of(factor, J, supports)
         mean = sum((G[i, i] for i in range(len(G))), 0.0) * (SOFTNESS / len(G))
-        loops = LoopRows(Y, G, ldl(G + mean * np.eye(len(G))))
+        loops = LoopRows(J, Y, G, mean, ldl(G + mean * np.eye(len(G))))
         rest = k - Y @ (factor.d_inv * z)
         forces = ldl_solve(loops.factor, rest)
         for _ in range(_REFINEMENTS):
@@ -127,7 +159,7 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None) -> FreeMo
         residual = rest - G @ forces
         met = choose(opening(at), OPEN, _met(residual, G, rest), Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
-    return FreeMotion(at, factor, loops, _expanded(at, ydd), forces, residual, met, more)
+    return FreeMotion(at, M, factor, loops, _expanded(at, ydd), forces, residual, met, more)
 
 
 def _met(residual: Array, G: Array, rest: Array) -> Scalar:

@@ -21,6 +21,7 @@ from sarrus.model.meeting_pairs import MeetingPair, meeting_pairs
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral
 from sarrus.model.tree import tree_of
+from sarrus.simulation.contact.dry_friction import Rub
 from sarrus.simulation.contact.limits import limits_of
 from sarrus.spatial.arrays import Array
 
@@ -94,7 +95,7 @@ class ContactSettings:
     limited: tuple[int, ...] = ()  # velocities of joints that have limits
     tolerance: float = 1e-6  # m/s
     convex: bool = False
-    friction: tuple[float, ...] = ()  # of joints, dry; one per velocity, or none
+    rubs: tuple[Rub, ...] = ()  # dry friction of joints and tendons
     softness: tuple[float, float] | None = None  # stiffness and damping of contacts
     operator: str | None = None  # None: by count
 
@@ -106,11 +107,10 @@ class ContactSettings:
     @property
     def cold(self) -> tuple[float, ...]:
         """What the first step begins with, and every other with what the step before left: numbers of the contacts in
-        the slots, their impulses, impulses of joint limits, and of joints with dry friction whether it has just turned
-        them back.
+        the slots, their impulses, impulses of joint limits, and dry friction, as parts of its size.
         """
         slots = self.contacts.slots
-        return (-1.0,) * slots + (0.0,) * (3 * slots + self.limit_count + np.count_nonzero(self.friction))
+        return (-1.0,) * slots + (0.0,) * (3 * slots + self.limit_count + len(self.rubs))
 
 
 def contact_settings(model: Model, options: ContactOptions) -> ContactSettings | None:
