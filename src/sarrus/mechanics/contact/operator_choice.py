@@ -114,7 +114,7 @@ def _by_sweeps(shape: Shape) -> Work:
     solve = 4.0 * sum(len(path) for path in velocity_ancestors(tree.nodes))
     choices = sum(len(nodes) for nodes in shape.touching if len(nodes) > 1)
     on_joints = sum(len(row) for row in shape.limits)
-    once = 530.0 * joints + 600.0 * roots + 230.0 * nc + 45.0 * choices + nl * solve
+    once = 530.0 * joints + 600.0 * roots + 230.0 * nc + 45.0 * choices + 12.0 * on_joints
     swept = 0.0 if shape.bodies_with_many or shape.joint_space else nc * (_SWEPT + 100.0 + solve) + 43.0 * choices
     newton = (_CONTACT + 111.0) * nc + 285.0 * joints + 808.0 * roots + solve + 105.0 * choices + 37.0 * on_joints
     rows_swept = 0.0 if shape.joint_space else nl * (2.0 * solve) + 10.0 * on_joints

@@ -18,7 +18,7 @@ import numpy as np
 
 from sarrus.mechanics.contact.contact_rows import ContactPoint, turning
 from sarrus.mechanics.contact.delassus import MANY, AbstractDelassus, Piece
-from sarrus.mechanics.contact.world_tree import WorldTree
+from sarrus.mechanics.contact.world_tree import Mobilities, WorldTree
 from sarrus.spatial.arrays import Array, Scalar, add_to
 from sarrus.spatial.linear_algebra import symmetric_product
 from sarrus.spatial.orthogonal import is_structurally_zero
@@ -48,7 +48,7 @@ class OnJoints(NamedTuple):
     """A row of velocities themselves: a limit, dry friction."""
 
     rows: slice
-    e: Mapping[int, Array]  # by node: (n,)
+    e: Mapping[int, Array]  # by node: (n,); of several nodes, at most one is not zero
 
 
 class TreeDelassus(AbstractDelassus):
@@ -62,11 +62,11 @@ class TreeDelassus(AbstractDelassus):
         solve: Callable[[Array], Array],  # M^-1 b
         rows: Sequence[Touching | OnJoints],
         scale: Array | None = None,
-        mobilities: Mapping[int, Array] | None = None,
+        mobilities: Mobilities | None = None,
     ) -> None:
         self.tree, self.solve, self.rows = tree, solve, list(rows)
         self.scale = np.ones(sum(r.rows.stop - r.rows.start for r in rows)) if scale is None else scale
-        self.P = tree.mobilities() if mobilities is None else mobilities
+        self.mobilities = tree.mobilities() if mobilities is None else mobilities
         bodies = [b for r in self.rows if isinstance(r, Touching) and len(r.on) == 1 for b in r.on]
         self.is_redundant = any(bodies.count(b) >= MANY for b in bodies)
 
@@ -90,14 +90,12 @@ class TreeDelassus(AbstractDelassus):
         (own,) = [r for r in self.rows if r.rows == rows]
         v = self.scale[rows]
         if isinstance(own, Touching):
-            return symmetric_product(own.K @ own.of_body(self.P), own.K.T) * np.outer(v, v)
-        row = np.zeros(self.tree.n, dtype=np.result_type(float, *own.e.values()))
-        for i, e in own.e.items():
-            row[self.tree.nodes[i].v] = e
-        return (v[0] * v[0] * (row @ self.solve(row))) * np.eye(1)
+            return symmetric_product(own.K @ own.of_body(self.mobilities.P), own.K.T) * np.outer(v, v)
+        Q = self.mobilities.Q
+        return (v[0] * v[0] * sum((e @ (Q[i] @ e) for i, e in own.e.items()), 0.0)) * np.eye(1)
 
     def scaled(self, scale: Array) -> TreeDelassus:
-        return TreeDelassus(self.tree, self.solve, self.rows, self.scale * scale, self.P)
+        return TreeDelassus(self.tree, self.solve, self.rows, self.scale * scale, self.mobilities)
 
     def response(self, rows: slice, x: Array) -> Array:
         (own,) = [r for r in self.rows if r.rows == rows]

@@ -49,6 +49,13 @@ class WorldNode(NamedTuple):
         return self.parent == WORLD and len(self.A) == 6 and len(self.S) == 1 and nothing
 
 
+class Mobilities(NamedTuple):
+    """The diagonal blocks of what impulses do."""
+
+    P: dict[int, Array]  # by body: (6, 6) the twist that a wrench on it gives it
+    Q: dict[int, Array]  # by node: (n, n) the velocities that forces on it give it
+
+
 class WorldTree(NamedTuple):
     """Those nodes that move what may be touched, or that have rows of their own."""
 
@@ -74,11 +81,12 @@ class WorldTree(NamedTuple):
                     add_to(f, node.parent, f[b])
         return tau
 
-    def mobilities(self) -> dict[int, Array]:
-        """By body: (6, 6) the twist that a wrench on it gives it."""
+    def mobilities(self) -> Mobilities:
+        """What wrenches on bodies do to these, and forces on nodes."""
         D, w = dict[int, Ldl](), dict[int, Array]()
         H: dict[int, Array] = {}
         P: dict[int, Array] = {}
+        Q: dict[int, Array] = {}
         with stage("mobilities"):
             for i, node in reversed(self.nodes.items()):
                 D[i], U, own = _free_joint(node, H)
@@ -86,13 +94,15 @@ class WorldTree(NamedTuple):
                 if node.parent != WORLD:
                     add_to(H, node.parent, subtract_product(own, w[i].T, U))
             for i, node in self.nodes.items():
+                Q[i], Z = ldl_solve(D[i], np.eye(len(node.A))), None
+                if node.parent in P:
+                    Z = w[i] @ P[node.parent]
+                    Q[i] = Q[i] + symmetric_product(Z, w[i].T)
                 for b, S in node.S.items():
-                    P[b] = symmetric_product(S, ldl_solve(D[i], S.T))
-                    if node.parent in P:  # (1 - S w) P_parent (1 - S w)^T
-                        Z = w[i] @ P[node.parent]
-                        R = S @ (0.5 * ((Z @ w[i].T) @ S.T) - Z)
-                        P[b] = P[b] + P[node.parent] + R + R.T
-        return P
+                    P[b] = symmetric_product(S, Q[i] @ S.T)
+                    if Z is not None:  # S D^-1 S^T + (1 - S w) P_parent (1 - S w)^T
+                        P[b] = P[b] + P[node.parent] - (S @ Z) - (S @ Z).T
+        return Mobilities(P, Q)
 
     def response(
         self, K: ByBody, B: ByBody, wrenches: ByBody, tau: ByBody
