@@ -134,7 +134,7 @@ def rows_of(name: str, scene: Scene) -> list[dict[str, Any]]:
     matrix, sweeps = (counts_of(step_tape(simulations[x])) for x in OPERATORS)
     settings = simulations["dense"]._contact
     assert settings is not None
-    taken = [line for line in simulation_of(scene, None).notes if line.startswith(("contacts where", "all contacts"))]
+    taken = simulation_of(scene, None).contact_operators
     everything = (settings.contacts.slots, "any") if len(taken) > 1 else (0, "")
     problems = [(len(settings.contacts.usual), "standing"), everything]
     if len(matrix.newton) == 3:

@@ -365,10 +365,13 @@ class Simulation:
             notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
         if self.contacts is not False:
             notes += contact_notes(self.model, self._contact_options)
+        return notes + self.contact_operators
+
+    @property
+    def contact_operators(self) -> list[str]:
+        """What contact problems are solved with, a matrix or sweeps over the tree, and why: a line each."""
         contact = self._step_settings.contact
-        if contact is not None:
-            notes += operator_notes(self.stepped_model, contact)
-        return notes
+        return [] if contact is None else operator_notes(self.stepped_model, contact)
 
     @property
     def touching_pairs(self) -> list[tuple[str, str]]:

@@ -215,7 +215,8 @@ def test_the_same_motion_in_as_many_steps():
 )
 def test_who_decides(model, usual, everything):
     simulation = sarrus.Simulation(model(), DT)
-    lines = [line for line in simulation.notes if line.startswith(("contacts where", "all contacts"))]
+    lines = simulation.contact_operators
+    assert simulation.notes[-2:] == lines
     assert f"by {usual}" in lines[0]
     assert f"by {everything}" in lines[1]
 
