@@ -132,20 +132,21 @@ def rows_of(name: str, scene: Scene) -> list[dict[str, Any]]:
     """Of every problem of a scene's step."""
     simulations = {x: simulation_of(scene, x) for x in OPERATORS}
     matrix, sweeps = (counts_of(step_tape(simulations[x])) for x in OPERATORS)
-    settings = simulations["dense"]._contact
+    automatic = counts_of(step_tape(simulation_of(scene, None)))
+    settings = simulations["dense"]._step_settings.contact
     assert settings is not None
-    taken = simulation_of(scene, None).contact_operators
-    everything = (settings.contacts.slots, "any") if len(taken) > 1 else (0, "")
-    problems = [(len(settings.contacts.usual), "standing"), everything]
-    if len(matrix.newton) == 3:
-        problems.insert(1, (len(settings.contacts.usual), "standing, limits"))
-    limits = {"standing": len(settings.usual_limits), "": 0}
+    standing, limits = len(settings.contacts.usual), min(settings.limit_slots, 2 * len(settings.limited))
+    joints = sum(rub.is_joint for rub in settings.rubs)
+    between = [("standing, friction", standing, joints + len(settings.usual_limits))] if joints else []
+    problems = [("standing", standing, len(settings.usual_limits)), *between]
+    if len(matrix.newton) == len(problems) + 2:
+        problems.append(("standing, limits", standing, joints + limits))
+    problems.append(("any", settings.contacts.slots, joints + limits))
     rows = []
-    for k, (contacts, kind) in enumerate(problems[: len(matrix.newton)]):
-        extra = limits.get(kind, min(settings.limit_slots, 2 * len(settings.limited)))
+    for k, (kind, contacts, extra) in enumerate(problems[: len(matrix.newton)]):
         numbers = [f"{x[k]:,.0f}" for x in (matrix.newton, sweeps.newton, matrix.swept, sweeps.swept)]
         numbers += [f"{x[k]:,.0f}" for x in (matrix.alternating, sweeps.alternating)]
-        decided = "sweeps" if "by sweeps" in taken[min(k, len(taken) - 1)] else "matrix"
+        decided = "sweeps" if automatic.newton[k] == sweeps.newton[k] else "matrix"
         cells = (name, kind, contacts, 3 * contacts + extra, *numbers, decided)
         rows.append(dict(zip(COLUMNS, cells, strict=True)))
     return rows
