@@ -68,6 +68,7 @@ class Model:
     keyframes: Mapping[str, Keyframe] = field(default_factory=Keyframes)  # states that a file names
     time_step: float | None = None  # seconds, that a file asks for
     integrator_hint: str | None = None  # the integrator of `simulate` that is most like what a file asks for
+    typical: tuple[tuple[str, float], ...] = ()  # values of symbols, where decisions need numbers; no part of `digest`
 
     def __post_init__(self) -> None:
         freeze(self.gravity, *([] if self.home is None else [self.home]))

@@ -18,6 +18,7 @@ from sarrus.model.constraints import Constraint
 from sarrus.model.embedding import Embedding
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, home_or_neutral, integrate, random_state
+from sarrus.model.values import typical_values
 from sarrus.planning.coordinates import ROUNDING, divide, is_constant
 from sarrus.spatial.arrays import Array, is_numeric, vector
 from sarrus.spatial.inertia import Inertia
@@ -72,6 +73,9 @@ def _with_numbers(model: Model) -> Model:
     """The same kinematics, bodies with symbols alike: which velocities follow from which goes by kinematics alone."""
     if model.is_numeric:
         return model
+    typical = typical_values(model)
+    if typical is not None:
+        return typical
     alike = Inertia.from_com(1.0, np.zeros(3), np.eye(3))
     bodies = []
     for body in model.bodies:
@@ -85,7 +89,8 @@ def _with_numbers(model: Model) -> Model:
     found = replace(model, bodies=tuple(bodies))
     if not found.is_numeric:
         raise UnsupportedError(
-            f"model {model.name!r} has symbols in lengths or axes: which velocities are independent depends on those"
+            f"model {model.name!r} has symbols in lengths or axes: which velocities are independent depends on those. "
+            f"Typical values of all symbols decide: dataclasses.replace(model, typical=((name, value), ...))"
         )
     return found
 

@@ -24,6 +24,15 @@ class RolloutGradient(NamedTuple):
     u_bar: Array  # (T, nu) of controls where they were given, else of tau
 
 
+class ParametricGradient(NamedTuple):
+    """The same, and that of the simulation's parameters."""
+
+    q0_bar: Array  # (nv,) in the tangent space
+    v0_bar: Array  # (nv,)
+    u_bar: Array  # (T, nu) of controls where they were given, else of tau
+    parameters_bar: Array  # (n,)
+
+
 def rollout_gradient(
     linearizer: Linearizer,
     q: Array,
@@ -31,11 +40,13 @@ def rollout_gradient(
     bars: Array,
     inputs: dict[str, Array],
     project_every: int | None,
-) -> RolloutGradient:
+) -> RolloutGradient | ParametricGradient:
     """q, v: states (B, T + 1, n); bars: their weights (B, T + 1, 2 nv); inputs: (B, T, ...) each."""
     batch, states, size = bars.shape
     steps, nv = states - 1, size // 2
     u_bar = np.zeros((batch, steps, *inputs[linearizer.u].shape[2:]))
+    parameters = inputs.get("parameters", np.zeros((batch, steps, 0)))
+    parameters_bar = np.zeros((batch, parameters.shape[2]))
     adjoint = bars[:, steps].copy()
     together = max(1, _MEMORY // (8 * batch * size * size * 8))
     for stop in range(steps, 0, -together):
@@ -45,8 +56,8 @@ def rollout_gradient(
             return x[:, span.start : span.stop].reshape(batch * len(span), *x.shape[2:])
 
         numbers = np.tile(np.arange(span.start, span.stop), batch)
-        (A, B), after = linearizer(of_span(q), of_span(v), numbers, {name: of_span(x) for name, x in inputs.items()})
-        A, B, q1, v1 = (M.reshape(batch, len(span), *M.shape[1:]) for M in (A, B, *after))
+        found, after = linearizer(of_span(q), of_span(v), numbers, {name: of_span(x) for name, x in inputs.items()})
+        A, B, *P, q1, v1 = (M.reshape(batch, len(span), *M.shape[1:]) for M in (*found, *after))
         which = np.zeros((batch, len(span)), bool)
         if project_every:
             due = (numbers + 1) % project_every == 0
@@ -54,10 +65,16 @@ def rollout_gradient(
         for t in reversed(span):
             k, those = t - span.start, which[:, t - span.start]
             if those.any():
-                adjoint[those] = linearizer.back_through_projection(q1[those, k], v1[those, k], adjoint[those])
-            u_bar[:, t] = _back(B[:, t - span.start], adjoint)
-            adjoint = _back(A[:, t - span.start], adjoint) + bars[:, t]
-    return RolloutGradient(adjoint[:, :nv], adjoint[:, nv:], u_bar)
+                given = parameters[those, t] if P else None
+                back = linearizer.back_through_projection(q1[those, k], v1[those, k], adjoint[those], given)
+                adjoint[those], by_parameters = back
+                parameters_bar[those] += by_parameters
+            u_bar[:, t] = _back(B[:, k], adjoint)
+            for matrix in P:
+                parameters_bar += _back(matrix[:, k], adjoint)
+            adjoint = _back(A[:, k], adjoint) + bars[:, t]
+    plain = RolloutGradient(adjoint[:, :nv], adjoint[:, nv:], u_bar)
+    return ParametricGradient(*plain, parameters_bar) if "parameters" in inputs else plain
 
 
 def _back(matrices: Array, adjoint: Array) -> Array:

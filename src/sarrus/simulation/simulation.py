@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -12,10 +12,12 @@ import numpy as np
 
 from sarrus.calls.defaults import Default, default_dynamics, is_auto, planned_dynamics
 from sarrus.calls.dynamics import method_for
+from sarrus.codegen.tape.parameters import symbols_of
 from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array
+from sarrus.model.values import with_values
 from sarrus.registry.table import find
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes
@@ -24,10 +26,10 @@ from sarrus.simulation.controllers import PD, AbstractController, PythonControll
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters, tendons_of
-from sarrus.simulation.linearization import Linearization, Linearizer
+from sarrus.simulation.linearization import Linearization, Linearizer, ParametricLinearization
 from sarrus.simulation.open_step import STAGES
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
-from sarrus.simulation.rollout_gradient import RolloutGradient, rollout_gradient
+from sarrus.simulation.rollout_gradient import ParametricGradient, RolloutGradient, rollout_gradient
 from sarrus.simulation.step import StepSettings
 from sarrus.simulation.step_call import StepCall, StepResult
 from sarrus.simulation.step_kernels import StepKernels
@@ -77,6 +79,9 @@ class Simulation:
     record_every   steps from one recorded state to the next; the first and the last are always recorded
     threads        for a batch; None: as many as are worth it
     dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
+    parameters     of a model with CasADi symbols: their values by name. They are inputs of compiled steps, so that
+                   `dataclasses.replace(simulation, parameters=...)` compiles nothing again, and `linearize` and `vjp`
+                   differentiate with respect to them, in this order
 
     >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
     >>> simulation.run(duration=0.1).q.shape
@@ -99,10 +104,16 @@ class Simulation:
     record_every: int = 1
     threads: int | None = None
     dtype: str = "float64"
+    parameters: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.dt is None:
             object.__setattr__(self, "dt", self.model.time_step or _DT)
+        if self.parameters is None and not self.model.is_numeric:
+            names = ", ".join(symbol.name() for symbol in symbols_of(self.model))
+            raise StateError(f"{self.model.name!r} has symbols: give parameters={{name: value}} of {names}")
+        if self.parameters is not None:
+            with_values(self.model, self.parameters)  # which are checked by being put in
         if not isinstance(self.integrator, str) or self.integrator not in ("auto", *INTEGRATORS):
             raise unknown_name("integrator", self.integrator, ("auto", *INTEGRATORS))
         check_name("dtype", self.dtype, ("float64", "float32"))
@@ -124,6 +135,8 @@ class Simulation:
             object.__setattr__(self, "integrator", "implicit" if self._stiff else "semi_implicit_euler")
         if not isinstance(self.contacts, bool | ContactOptions):
             raise StateError(f"contacts is {self.contacts!r}. Valid: True, False, sarrus.ContactOptions(...)")
+        if self._contact is not None and self.parameters is not None:
+            raise UnsupportedError("a model with symbols touches nothing yet: give contacts=False")
         if self._contact is not None and self.integrator not in ON_GROUND:
             raise UnsupportedError(
                 f"integrator {self.integrator!r} knows no impacts. Valid with contacts: {', '.join(ON_GROUND)}; "
@@ -271,9 +284,10 @@ class Simulation:
 
     def linearize(
         self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
-    ) -> Linearization:
+    ) -> Linearization | ParametricLinearization:
         """A and B of one step from a state: how the state after it, (q, v) in the tangent space, varies with the state
-        before it and with the controls, where they are given, else with tau.
+        before it and with the controls, where they are given, else with tau. A simulation with `parameters` has a third
+        matrix P, (2 nv, n): how it varies with these.
 
         Arguments are those of `step`; a batch gives (B, 2 nv, 2 nv) and (B, 2 nv, nu). A projection that belongs to
         this step is part of it. If rows of a loop are redundant only where it is closed, A takes of a change of the
@@ -287,13 +301,15 @@ class Simulation:
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
         linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
         now = {name: input_at(x, first) for name, x in inputs.items()}
-        (A, B), after = linearizer(q, v, np.full(len(q), first), now)
+        found, after = linearizer(q, v, np.full(len(q), first), now)
         if self._project_every:
             due = np.full(len(q), (first + 1) % self._project_every == 0)
             which = linearizer.is_projected(after.q, due)
-            for changes in (A, B):
-                changes[which] = linearizer.onto_constraints(after.q[which], after.v[which], changes[which])
-        return Linearization(A[0], B[0]) if single else Linearization(A, B)
+            changes = np.concatenate(found, axis=2)
+            given = now["parameters"][which] if "parameters" in now else None
+            changes[which] = linearizer.onto_constraints(after.q[which], after.v[which], changes[which], given)
+            found = linearizer.parts(changes)
+        return type(found)(*(x[0] for x in found)) if single else found
 
     def vjp(
         self,
@@ -304,8 +320,9 @@ class Simulation:
         tau: Any = None,
         controls: Any = None,
         external_forces: Any = None,
-    ) -> RolloutGradient:
-        """The gradient of a loss over a rollout with respect to its first state, and to controls (where given) or tau.
+    ) -> RolloutGradient | ParametricGradient:
+        """The gradient of a loss over a rollout with respect to its first state, and to controls (where given) or tau;
+        a simulation with `parameters` has one with respect to these, too.
 
         trajectory    what `run` or `rollout` of this simulation gave for these inputs, every step of it recorded
         q_bar, v_bar  of the loss with respect to every state, (T + 1, nv) or (B, T + 1, nv), q's in the tangent space;
@@ -328,7 +345,7 @@ class Simulation:
         ]
         linearizer, inputs = self._linearizer(tau, controls, external_forces, batch, steps)
         found = rollout_gradient(linearizer, q, v, np.concatenate(bars, axis=2), inputs, self._project_every)
-        return RolloutGradient(*(x[0] for x in found)) if single else found
+        return type(found)(*(x[0] for x in found)) if single else found
 
     def step_kernels(
         self, *, tau: Any = None, controls: Any = None, external_forces: Any = None, varied: tuple[str, ...] = ()
@@ -364,14 +381,14 @@ class Simulation:
             more = f" and {len(self._stiff) - 1} more" if len(self._stiff) > 1 else ""
             notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
         if self.contacts is not False:
-            notes += contact_notes(self.model, self._contact_options)
+            notes += contact_notes(self._robot, self._contact_options)
         return notes + self.contact_operators
 
     @property
     def contact_operators(self) -> list[str]:
         """What contact problems are solved with, a matrix or sweeps over the tree, and why: a line each."""
         contact = self._step_settings.contact
-        return [] if contact is None else operator_notes(self.stepped_model, contact)
+        return [] if contact is None else operator_notes(self._robot, contact)
 
     @property
     def touching_pairs(self) -> list[tuple[str, str]]:
@@ -381,9 +398,31 @@ class Simulation:
     # --- how it is done ---------------------------------------------------------------------------------------
 
     @cached_property
+    def _robot(self) -> Model:
+        """The model, in numbers."""
+        return self.model if self.parameters is None else with_values(self.model, self.parameters)
+
+    @cached_property
     def stepped_model(self) -> Model:
-        """The model with Baumgarte's feedback where it is asked for."""
-        return with_stabilization(self.model, self.stabilization)
+        """The model, in numbers, with Baumgarte's feedback where it is asked for."""
+        return with_stabilization(self._robot, self.stabilization)
+
+    @cached_property
+    def _traced_model(self) -> Model:
+        """What kernels are made of: the same, its symbols being inputs; the same model each time."""
+        if self.parameters is None:
+            return self.stepped_model
+        known: dict[float | None, Model] = self.model.remembered.setdefault(with_stabilization, {})
+        if self.stabilization not in known:
+            typical = replace(self.model, typical=tuple(self.parameters.items()))
+            known[self.stabilization] = with_stabilization(typical, self.stabilization)
+        return known[self.stabilization]
+
+    @cached_property
+    def _symbols(self) -> tuple[Any, ...]:
+        """Those that are inputs, in the order of `parameters`."""
+        by_name = {symbol.name(): symbol for symbol in symbols_of(self.model)}
+        return tuple(by_name[name] for name in self.parameters or ())
 
     @property
     def _method(self) -> str:
@@ -393,9 +432,9 @@ class Simulation:
     def _dynamics(self) -> Default:
         """The method that was named, or the default one, with options."""
         if is_auto(self.method):
-            planned_dynamics(self.model)
+            planned_dynamics(self._robot)
         if (self.method is None or is_auto(self.method)) and isinstance(self.options, dict | None):
-            found = default_dynamics(self.stepped_model, self.options or (), of=self.model)
+            found = default_dynamics(self.stepped_model, self.options or (), of=self._robot)
             if found.planned:
                 return found
         return Default(method_for(self.stepped_model, None if is_auto(self.method) else self.method), {})
@@ -415,7 +454,7 @@ class Simulation:
     def _stiff(self) -> list[str]:
         """Joints that are stiff for steps of this size, in words."""
         controllers = [self.controller] if isinstance(self.controller, AbstractController) else []
-        return stiff_joints(self.model, self._acting if self.joint_forces else NONE, controllers, self.dt)
+        return stiff_joints(self._robot, self._acting if self.joint_forces else NONE, controllers, self.dt)
 
     @property
     def _acting(self) -> JointForces:
@@ -460,8 +499,9 @@ class Simulation:
 
         They live as long as the model: a simulation that differs in its targets only, one of a planner, has them.
         """
-        known = self.stepped_model.remembered.setdefault(StepKernels, {})
-        return known.setdefault((repr(self._step_settings), self._project_every, self.dt, self.dtype), {})
+        known = self._traced_model.remembered.setdefault(StepKernels, {})
+        names = tuple(self.parameters or ())
+        return known.setdefault((repr(self._step_settings), self._project_every, self.dt, self.dtype, names), {})
 
     @cached_property
     def _step_calls(self) -> dict[tuple[bool, ...], StepCall]:
@@ -489,18 +529,25 @@ class Simulation:
         inputs = dict(actions.inputs)
         if "external_forces" in inputs:
             inputs["external_forces"] = inputs["external_forces"].reshape(batch, -1, model.nb, 6)
+        if self.parameters is not None:
+            inputs["parameters"] = self._parameter_values(batch, steps)
         u = "controls" if "controls" in inputs else "tau"
         key = (*inputs, actions.controllers)
         if key not in self._linearizers:
             settings = replace(self._step_settings, controllers=actions.controllers)
             at = {name: x[:, 0] for name, x in inputs.items()}
-            self._linearizers[key] = Linearizer(model, settings, at, u, self.dt)
+            self._linearizers[key] = Linearizer(model, self._traced_model, self._symbols, settings, at, u, self.dt)
         return self._linearizers[key], inputs
 
     @cached_property
     def _linearizers(self) -> dict[tuple[Any, ...], Linearizer]:
         """By what steps take, and by the controllers that are compiled in."""
         return {}
+
+    def _parameter_values(self, batch: int, steps: int, dtype: Any = float) -> Array:
+        """(B, T, n), all the same."""
+        values = np.array(list((self.parameters or {}).values()), dtype)
+        return np.broadcast_to(values, (batch, max(1, steps), len(values)))
 
     def _initial_state(self, q0: Any, v0: Any) -> tuple[Array, Array, bool]:
         q, v, single = initial_state(self.stepped_model, q0, v0)
@@ -521,6 +568,8 @@ class Simulation:
         actions = as_actions(
             self.stepped_model, self.controller, tau, controls, external_forces, batch, steps, self.dtype
         )
+        if self.parameters is not None:
+            actions.inputs["parameters"] = self._parameter_values(batch, steps, self.dtype)
         is_adaptive = self.integrator == "adaptive"
         if is_adaptive and actions.functions:
             raise UnsupportedError(
@@ -530,8 +579,9 @@ class Simulation:
         key = tuple(name for name in ("tau", "external_forces") if name in actions.inputs), actions.controllers
         if key not in self._kernels:
             settings = replace(self._step_settings, controllers=actions.controllers)
-            made = StepKernels(self.stepped_model, settings, key[0], self._project_every, self.dt, self.dtype)
-            self._kernels[key] = made
+            self._kernels[key] = StepKernels(
+                self._traced_model, settings, key[0], self._project_every, self.dt, self.dtype, self._symbols
+            )
         in_python = actions.functions or one_step
         kind = AdaptiveStepper if is_adaptive else PythonStepper if in_python else NativeStepper
         return kind(self._kernels[key], actions, single)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -33,21 +34,24 @@ class StepKernels:
         project_every: int | None,
         dt: float,
         dtype: str,
+        symbols: tuple[Any, ...] = (),
     ) -> None:
-        self._made_of = model, settings, takes, project_every, dt, dtype
+        """symbols: of the model, in the order in which the input `parameters` has their values"""
+        self._made_of = model, settings, takes, project_every, dt, dtype, symbols
+        how: dict[str, Any] = {"dtype": dtype, "parameters": symbols or None}
         explicit_model, explicit, attempted = model, settings, None
         if settings.integrator == "implicit":
             explicit_model, explicit = implicit_step(model, settings)
         elif settings.integrator == "adaptive":  # a plain step evaluates the dynamics at recorded states
             explicit = replace(settings, integrator="semi_implicit_euler", accuracy=0.0)
             attempted = compile(
-                model, step_algorithm(model, settings, takes, attempt, SCALARS), settings=settings, dtype=dtype
+                model, step_algorithm(model, settings, takes, attempt, SCALARS), settings=settings, **how
             )
         algorithm = step_algorithm(explicit_model, explicit, takes, step if settings.contact is None else contact_step)
-        self.step: Kernel = compile(explicit_model, algorithm, settings=explicit, dtype=dtype)
+        self.step: Kernel = compile(explicit_model, algorithm, settings=explicit, **how)
         self.asked = explicit_model, algorithm, self.step, {"settings": explicit}  # what the step was compiled of
         self.stepped: Kernel = attempted or self.step
-        self.projection: Kernel | None = compile(model, PROJECTION, dtype=dtype) if project_every else None
+        self.projection: Kernel | None = compile(model, PROJECTION, **how) if project_every else None
         self.project_every = project_every or 0
         self._cold = 0.0 if settings.contact is None else np.array(settings.contact.cold)
         self.dt = dt
@@ -60,8 +64,8 @@ class StepKernels:
 
     def varied(self, varied: tuple[str, ...]) -> StepKernels:
         """The same step with factors on these as inputs."""
-        model, settings, takes, project_every, dt, dtype = self._made_of
-        return StepKernels(model, replace(settings, varied=varied), takes, project_every, dt, dtype)
+        model, settings, takes, project_every, dt, dtype, symbols = self._made_of
+        return StepKernels(model, replace(settings, varied=varied), takes, project_every, dt, dtype, symbols)
 
     def begin(self, q: Array, v: Array, first_step: int = 0) -> Carry:
         """What states (B, n) carry at first."""

@@ -113,6 +113,11 @@ class AbstractStepper(ABC):
             arrays[name] = arrays[name] + self._answer(name, function, step, carry, arrays[name].shape)
         return self.kernels.step(*[arrays[name] for name in self.kernels.inputs])
 
+    def held(self, carry: Carry) -> Carry:
+        """What a projection takes beside the state: parameters of a model, if it has any."""
+        values = self.inputs.get("parameters")
+        return {} if values is None else {"parameters": values[0, 0] if carry["q"].ndim == 1 else values[:, 0].copy()}
+
     def program(self, carry: Carry, before: list[Any], each: list[Any]) -> Program:
         """What is done with kernels 0, which is stepped, and 1, the projection: before all steps, and at each.
 
@@ -222,7 +227,7 @@ class PythonStepper(AbstractStepper):
             if is_recorded:
                 carry["worst_status"] = ok
             if kernels.projection is not None:
-                carry.update(kernels.project(carry, kernels.is_due(t)))
+                carry.update(kernels.project(carry | self.held(carry), kernels.is_due(t)))
             yield t + 1
 
 
@@ -256,7 +261,7 @@ class AdaptiveStepper(AbstractStepper):
                 program.run(span.batch, _ATTEMPTS, 0, span.threads)
                 unfinished = np.any((carry["time"] < interval["length"]) & (carry["alive"] > 0.5))
             if self.kernels.projection is not None:
-                for name, x in self.kernels.project(carry, 1.0).items():
+                for name, x in self.kernels.project(carry | self.held(carry), 1.0).items():
                     carry[name][...] = x
             done += count
             yield done

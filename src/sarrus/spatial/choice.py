@@ -29,6 +29,10 @@ class AbstractScalar(ABC):
         """`yes` where bound < self, else `no`."""
 
     @abstractmethod
+    def lifted(self, x: Scalar) -> Scalar:
+        """x as a scalar of this kind, to be compared where the choice is between such."""
+
+    @abstractmethod
     def iterate(self, step: Any, state: tuple, limit: int, entry: Scalar) -> tuple[tuple, Scalar]:
         """See `iteration.iterate`."""
 

@@ -101,6 +101,9 @@ class Dual(AbstractScalar):
     def choose_if_greater(self, bound: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         return _chosen(_parts(bound)[0], self.value, yes, no)
 
+    def lifted(self, x: Scalar) -> Dual:
+        return Dual(x, {})
+
     def iterate(self, step: Any, state: tuple, limit: int, entry: Scalar) -> tuple[tuple, Scalar]:
         raise UnsupportedError(
             "a loop that ends by its values has no derivative of its own: differentiate its solution"

@@ -55,10 +55,19 @@ class Parameter(AbstractScalar):
         return Parameter(abs(self.expression))
 
     def choose_if_less(self, bound, yes, no):
+        traced = _traced(bound, yes, no)
+        if traced is not None:
+            return traced.lifted(self).choose_if_less(bound, yes, no)
         return _if_else(self.expression < _bare(bound), yes, no)
 
     def choose_if_greater(self, bound, yes, no):
+        traced = _traced(bound, yes, no)
+        if traced is not None:
+            return traced.lifted(self).choose_if_greater(bound, yes, no)
         return _if_else(_bare(bound) < self.expression, yes, no)
+
+    def lifted(self, x):
+        return x
 
     def iterate(self, step, state, limit, entry):
         raise TypeError("an iteration on a model's bare parameters: trace the algorithm instead")
@@ -96,6 +105,11 @@ class Parameter(AbstractScalar):
 
 def _bare(x: Any) -> Any:
     return x.expression if isinstance(x, Parameter) else x
+
+
+def _traced(*scalars: Any) -> AbstractScalar | None:
+    """The first of these that is traced, to whose graph the others belong then."""
+    return next((x for x in scalars if isinstance(x, AbstractScalar) and not isinstance(x, Parameter)), None)
 
 
 def _if_else(condition: Any, yes: Any, no: Any) -> Parameter:

@@ -18,7 +18,7 @@ class ClosedForm:
 
     closed: AnyAlgorithm
     wrt: tuple[str, ...]
-    inputs: tuple[Port, ...]  # of the algorithm that is differentiated
+    inputs: tuple[Port, ...]  # of the algorithm that is differentiated, but for the model's parameters
     outputs: tuple[Port, ...]  # those of them that have derivatives
 
     @staticmethod
@@ -26,8 +26,9 @@ class ClosedForm:
         """None: it does not have all that is asked for."""
         known = closed.output_names
         outputs = tuple(x for x in tape.outputs if all(f"d{x.name}_d{name}" in known for name in wrt))
-        takes_all = {port.name for port in tape.inputs} <= set(closed.input_names)
-        return ClosedForm(closed, wrt, tape.inputs, outputs) if outputs and takes_all else None
+        inputs = tuple(port for port in tape.inputs if port.name != "parameters")
+        takes_all = {port.name for port in inputs} <= set(closed.input_names)
+        return ClosedForm(closed, wrt, inputs, outputs) if outputs and takes_all else None
 
     def algorithm(self, model: Model) -> AnyAlgorithm:
         """To be traced."""

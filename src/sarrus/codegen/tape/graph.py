@@ -792,6 +792,9 @@ class Symbol(AbstractScalar):
     def choose_if_greater(self, bound, yes, no):
         return self.graph.select(self.graph.binary(Op.LESS, bound, self), yes, no)
 
+    def lifted(self, x):
+        return self.graph.lift(x)
+
     def iterate(self, step, state, limit, entry):
         return self.graph.iterate(step, state, limit, entry)
 

@@ -99,6 +99,14 @@ def _apply(graph: Graph, names: dict[int, Op], op: int, arguments: list[Any], ex
         return arguments[0] + arguments[0]
     if op == ca.OP_INV:
         return 1.0 / arguments[0]
+    if op == ca.OP_LT:
+        return graph.binary(Op.LESS, arguments[0], arguments[1])
+    if op == ca.OP_LE:
+        return graph.select(graph.binary(Op.LESS, arguments[1], arguments[0]), 0.0, 1.0)
+    if op == ca.OP_NOT:
+        return graph.select(arguments[0], 0.0, 1.0)
+    if op == ca.OP_IF_ELSE_ZERO:
+        return graph.select(arguments[0], arguments[1], 0.0)
     if op not in names:
         raise UnsupportedError(
             f"{expression}: an operation that model parameters may not use. Valid: {list(_FROM_CASADI)}"

@@ -12,6 +12,7 @@ from sarrus.mechanics.solvers.propagators import propagators
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
 from sarrus.model.state import random_state
+from sarrus.model.values import typical_values
 from sarrus.spatial.arrays import Array
 
 _SAMPLES = 3
@@ -29,9 +30,12 @@ def mobilities(model: Model) -> list[Array]:
     takes the w of the others of its kind, or, where none moves, that of the whole robot as one lump.
     """
     if not model.is_numeric:
-        raise UnsupportedError(
-            f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
-        )
+        typical = typical_values(model)
+        if typical is None:
+            raise UnsupportedError(
+                f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
+            )
+        return mobilities(typical)
     posed = [_posed(model, random_state(model, seed)[0]) for seed in range(_SAMPLES)]
     kinds_of = _kinds(posed[0][1])
     samples = [_mobility(*at, kinds_of) for at in posed]
@@ -52,8 +56,8 @@ def mobilities(model: Model) -> list[Array]:
 
 @per_model
 def typical_mobilities(model: Model) -> Array:
-    """(m,) w of all rows; of a model with symbols, which has no typical configuration, 1."""
-    if not model.is_numeric:
+    """(m,) w of all rows; of a model with symbols and no typical values of them, 1."""
+    if not model.is_numeric and not model.typical:
         return np.ones(model.n_rows)
     parts = mobilities(model)
     return np.concatenate(parts) if parts else np.zeros(0)
