@@ -29,7 +29,7 @@ from tests.oracles.pinocchio_peer import PinocchioPeer
 
 BATCH = 4096
 WARM = 400  # calls, after which the public function has compiled itself
-FRAME = "left_ankle_link"  # of H1
+FRAME, OTHER_FRAME = "left_ankle_link", "right_ankle_link"  # of H1
 _ACCURACY = 1e-8  # of Pinocchio's proximal iterations
 
 Call = Callable[[], Any]
@@ -53,10 +53,15 @@ def tree_rows() -> dict[str, tuple[Call, Call, float]]:
     model1, data1, at1 = peer1.model, peer1.data, peer1.configuration(q1)
     rows["H1 crba"] = compared(lambda: sarrus.crba(h1, q1), lambda: pin.crba(model1, data1, at1), peer1.crba(q1))
     frame = model1.getFrameId(FRAME)
-    rows["H1 frame_jacobian"] = compared(
-        lambda: sarrus.frame_jacobian(h1, q1, FRAME, "local"),
-        lambda: pin.computeFrameJacobian(model1, data1, at1, frame, pin.LOCAL),
-        peer1.frame_jacobian(q1, FRAME, "local"),
+    theirs = lambda: pin.computeFrameJacobian(model1, data1, at1, frame, pin.LOCAL)  # noqa: E731
+    expected = peer1.frame_jacobian(q1, FRAME, "local")
+    rows["H1 frame_jacobian"] = compared(lambda: sarrus.frame_jacobian(h1, q1, FRAME, "local"), theirs, expected)
+    rows["H1 frame_jacobian by name"] = compared(lambda: sarrus.frame_jacobian(h1, q1, frame=FRAME), theirs, expected)
+    other = model1.getFrameId(OTHER_FRAME)
+    rows["H1 frame_jacobian, two frames"] = compared(
+        lambda: [sarrus.frame_jacobian(h1, q1, frame=x) for x in (FRAME, OTHER_FRAME)],
+        lambda: [pin.computeFrameJacobian(model1, data1, at1, x, pin.LOCAL) for x in (frame, other)],
+        np.array([expected, peer1.frame_jacobian(q1, OTHER_FRAME, "local")]),
     )
     return rows
 

@@ -11,10 +11,11 @@ import sarrus
 from sarrus.registry.table import FAMILIES
 
 SOURCE = Path(__file__).parents[1] / "src" / "sarrus"
-BASE = {"errors", "status"}
+BASE = {"errors", "status", "once"}
 ROOMS: dict[str, set[str]] = {  # room or top-level file: what it may import, beside itself and BASE
     "errors": set(),
     "status": set(),
+    "once": set(),
     "spatial": set(),
     "model": {"spatial"},
     "zoo": {"spatial", "model"},

@@ -18,7 +18,7 @@ from sarrus.model.state import random_state
 from sarrus.registry.table import find
 
 SOURCE = Path(sarrus.__file__).parent
-ASIDE = ("spatial", "registry", "errors.py", "status.py")
+ASIDE = ("spatial", "registry", "errors.py", "status.py", "once.py")
 LIMITS = {"aba": 5, "pv": 8, "ce_aba": 10, "lcaba": 12}
 LONGEST = {"file": 150, "function": 60}
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -198,3 +201,10 @@ def test_several_roots_do_not_feel_each_other():
     alone = sarrus.ModelBuilder(gravity=pair.gravity).add_body(**pair.bodies[0]).build()
     qdd = sarrus.aba(pair.model, s.q, s.v, s.tau)
     assert relative_error(qdd[:6], sarrus.aba(alone, s.q[:7], s.v[:6], s.tau[:6])) < 1e-13
+
+
+def test_masked_arrays_whose_module_is_being_imported(monkeypatch):
+    """As another thread does it: the module is there, and empty."""
+    monkeypatch.setitem(sys.modules, "numpy.ma", ModuleType("numpy.ma"))
+    model = sarrus.zoo.chain(2)
+    assert np.isfinite(sarrus.aba(model, [0.1, 0.2], np.zeros(2), np.zeros(2))).all()

@@ -16,7 +16,8 @@ import sarrus
 from sarrus import zoo
 from sarrus.calls import evaluator
 from sarrus.calls.evaluator import evaluator_of
-from sarrus.errors import StateError
+from sarrus.errors import StateError, UnsupportedError
+from sarrus.registry import algorithm as registered
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +120,51 @@ def test_options_make_kernels_of_their_own(monkeypatch):
         again = sarrus.frame_jacobian(model, q, frame=model.body_names[-1], reference="local")
     assert np.abs(first - last).max() > 1e-3
     np.testing.assert_array_equal(last, again)
+
+
+def test_calls_in_turns_go_straight_to_native_code(monkeypatch):
+    """A controller asks for both feet, with forces and without: none of these calls takes the longer way."""
+    monkeypatch.setattr(evaluator, "_RUNS_OF_TEXT", 0)
+    model = zoo.tree(6)
+    q, v, tau = arguments(model)
+    forces = np.random.default_rng(1).normal(size=(model.nb, 6))
+    names = model.body_names
+    turns = [
+        *(lambda name=name: sarrus.frame_jacobian(model, q, frame=name) for name in names[:2]),
+        *(lambda name=name: sarrus.frame_jacobian(model, q, name, "world") for name in names[2:4]),
+        lambda: sarrus.aba(model, q, v, tau),
+        lambda: sarrus.aba(model, q, v, tau, forces),
+    ]
+    for turn in turns * 4:
+        turn()
+    with sarrus.interpreted():
+        expected = [turn() for turn in turns]
+    for _ in range(3):  # many frames in turns: right, too
+        for name in names:
+            got = sarrus.frame_jacobian(model, q, frame=name)
+            np.testing.assert_allclose(got, sarrus.frame_jacobian.text(model, q, name), rtol=1e-9, atol=1e-12)
+    for turn in turns * 4:
+        turn()
+    monkeypatch.setitem(registered._verbs, "call", None)
+    for turn, wanted in zip(turns * 2, expected * 2, strict=True):
+        np.testing.assert_allclose(turn(), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_numbers_that_are_equal_are_not_the_same_option(monkeypatch):
+    monkeypatch.setattr(evaluator, "_RUNS_OF_TEXT", 0)
+    model = zoo.four_bar()
+    for _ in range(4):
+        sarrus.lcaba(model, *arguments(model), mu=1.0)
+    with pytest.raises(UnsupportedError, match="mu is True"):
+        sarrus.lcaba(model, *arguments(model), mu=True)
+
+
+def test_the_model_may_be_named_and_may_not_be_left_out():
+    model = zoo.tree(3)
+    q, *_ = arguments(model)
+    np.testing.assert_array_equal(sarrus.crba(model=model, q=q), sarrus.crba(model, q))
+    with pytest.raises(TypeError, match="model"):
+        sarrus.crba()  # type: ignore[call-arg]
 
 
 def test_algorithms_of_one_name_are_not_taken_for_each_other(monkeypatch):

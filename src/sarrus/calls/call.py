@@ -22,24 +22,29 @@ from sarrus.registry.algorithm import AnyAlgorithm, ReadyCall, batch_size, insta
 from sarrus.registry.table import check_model
 from sarrus.spatial.parameter import is_casadi
 
+_MOST_READY = 4  # calls of one algorithm, as of frames of one robot, that are looked through before any other
+
 
 def call(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of an algorithm for arguments that are checked."""
     key = None
     if not kwargs or kwargs.keys() <= algorithm.option_names:
         cut = algorithm.first_option
-        arrays = args[1:cut]
+        arrays, options = args[1:cut], args[cut:]
         try:
-            key = algorithm.text, len(arrays), args[cut:], *kwargs.items()  # names may clash, texts do not
+            key = algorithm.text, len(arrays), options, *kwargs.items()  # names may clash, texts do not
+            key = *key, *map(type, options), *map(type, kwargs.values())  # 1 and True are equal
             evaluator = args[0].remembered.get(key)
         except (AttributeError, IndexError, TypeError):  # no model; an option that has no hash
             evaluator = key = None
         if evaluator is not None and evaluator.checked is not None and not interpreting.get():
             result = evaluator.checked(*arrays)  # native code; None: not exactly one valid state
             if result is not None:
-                if all(type(x) is str for x in (*args[cut:], *kwargs.values())):  # 1 and True are equal, words are not
-                    end = len(arrays) + 1
-                    args[0].remembered[algorithm.text] = ReadyCall(len(args), kwargs, end, args[end:], evaluator)
+                if all(type(x) is str for x in (*options, *kwargs.values())):
+                    ready = ReadyCall(kwargs, len(arrays) if options else None, options, evaluator)
+                    before = args[0].remembered.get(algorithm.text, ())
+                    # (Plain tuples are quicker to take apart.)
+                    args[0].remembered[algorithm.text] = tuple(ready), *before[: _MOST_READY - 1]
                 return result if evaluator.wrap is None else evaluator.wrap(result)
             kernel = evaluator.kernel
             result = None if kernel is None else kernel.of_valid(arrays)

@@ -104,7 +104,8 @@ def _balance(model: Model, q: Any, v: Any, tau: Any, qdd: Any, external_forces: 
     if any(is_casadi(x) for x in (q, v, tau, qdd)) or not model.is_numeric:
         return None
     finite = np.isfinite(qdd).all(axis=-1)
-    back = rnea(model, q, v, np.where(finite[..., None], qdd, 0.0), external_forces=external_forces)
+    more = () if external_forces is None else (external_forces,)  # (arrays by position: that is quicker)
+    back = rnea(model, q, v, np.where(finite[..., None], qdd, 0.0), *more)
     still = bias_forces(model, q, v)
     with np.errstate(all="ignore"):
         off = np.abs(back - tau).max(axis=-1, initial=0.0)

@@ -20,7 +20,7 @@ from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import hashable, trace
 from sarrus.model.model import Model
-from sarrus.registry.algorithm import AnyAlgorithm, interpreting
+from sarrus.registry.algorithm import AnyAlgorithm, interpreting, running_text
 from sarrus.spatial.arrays import Array
 
 if TYPE_CHECKING:
@@ -48,11 +48,8 @@ def interpreted(yes: bool = True) -> Iterator[None]:
     ...     sarrus.aba(sarrus.zoo.chain(1), [0.0], [0.0], [0.0]).shape
     (1,)
     """
-    token = interpreting.set(yes)
-    try:
+    with running_text(yes):
         yield
-    finally:
-        interpreting.reset(token)
 
 
 class Evaluator:

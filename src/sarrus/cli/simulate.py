@@ -79,6 +79,9 @@ def simulate(
     self_collision: Annotated[
         bool, typer.Option("--self-collision", help="Let bodies of one robot touch each other, too.")
     ] = False,
+    turning: Annotated[
+        bool, typer.Option("--turning", help="Contacts resist spinning and rolling, too, where the file says so.")
+    ] = False,
     limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Whether limits of joints hold.")] = True,
     slots: Annotated[
         int | None, typer.Option(min=1, help="How many contacts there may be at a time. Default: what seems enough.")
@@ -151,8 +154,10 @@ def simulate(
         raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
     if q is not None and keyframe is not None:
         raise StateError("--q and --keyframe both say where it starts: give one of them")
-    if (restitution or self_collision) and not contacts:
-        raise StateError("--restitution and --self-collision are of contacts: give them without --no-contacts")
+    if (restitution or self_collision or turning) and not contacts:
+        raise StateError(
+            "--restitution, --self-collision and --turning are of contacts: give them without --no-contacts"
+        )
     if cluster is not None and batch is None:
         raise StateError("--cluster is for many robots: give --batch N")
     _check_outputs(save, resume, plot, view)
@@ -175,7 +180,9 @@ def simulate(
             if 0.0 < duration < dt * (1.0 - 1e-9):
                 raise StateError(f"--duration {duration:g} is shorter than one step of {dt:g} s: nothing would move")
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
-            touching = sarrus.ContactOptions(restitution=restitution, self_collision=self_collision, slots=slots)
+            touching = sarrus.ContactOptions(
+                restitution=restitution, self_collision=self_collision, slots=slots, turning=turning
+            )
             options = touching if contacts else False
             integrator, notes = integrator_for(model, integrator, options, dt, chosen is not None)
             simulation = sarrus.Simulation(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from sarrus.codegen.runtime.compile import compile
@@ -12,6 +11,7 @@ from sarrus.codegen.tape.tangent_space import is_configuration, tangent_shape
 from sarrus.codegen.tape.tape import Port
 from sarrus.hooks.components import components_are_tangents, maps_kernel
 from sarrus.model.model import Model
+from sarrus.once import cached_property
 from sarrus.registry.algorithm import AnyAlgorithm
 
 Matrices = dict[tuple[int, str], Any]  # by number of the output and name of the input: (..., output, input), flat

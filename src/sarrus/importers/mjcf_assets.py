@@ -6,7 +6,6 @@ Files of meshes are looked for only when they are drawn, or when a geom that tou
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from sarrus.importers.mujoco_fields import mesh_name, name_of, rotation_from_wxy
 from sarrus.model.bodies import Placement
 from sarrus.model.geometries import ConvexMesh, HeightField
 from sarrus.model.visuals import Mesh
+from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array
 
 _MESH_GEOM = 7  # mjtGeom

@@ -21,8 +21,9 @@ def as_numbers(expected: str, value: Any) -> Array:
 
     Complex numbers, text, dates and masks are refused: what NumPy makes floats of them with is not what they say.
     """
-    masked = sys.modules.get("numpy.ma")  # there are masked arrays only where it was imported
-    if masked is not None and isinstance(value, masked.MaskedArray):
+    # There are masked arrays only where their module was imported (another thread may be at it).
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    if masked is not None and isinstance(value, masked):
         raise StateError(f"{expected}, got a masked array: say with `.filled(...)` what its gaps are")
     try:
         array = np.asarray(value)

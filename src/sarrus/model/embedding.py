@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array
 
 

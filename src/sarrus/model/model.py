@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from sarrus.model.keyframes import Keyframe, Keyframes
 from sarrus.model.layout import StateLayout, spans
 from sarrus.model.make_geometry import make_geometry
 from sarrus.model.visuals import Visual
+from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 
 GROUND_NAME = "ground"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from sarrus.model.answer import answer
 from sarrus.model.bodies import WORLD
+from sarrus.once import cached_property
 
 
 @dataclass(frozen=True, eq=False)

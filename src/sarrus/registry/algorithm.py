@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
-from functools import cached_property
 from inspect import Parameter, Signature, signature
 from sys import modules
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
 
 from sarrus.errors import StateError, UnsupportedError, check_name
 from sarrus.model.independent import independent_positions
 from sarrus.model.model import Model
+from sarrus.once import cached_property
 from sarrus.registry.documentation import documentation
 from sarrus.registry.features import Feature
 from sarrus.registry.named_result import named_result
@@ -30,20 +31,35 @@ _INSTEAD_OF = {"yd": "v", "ydd": "a", "tau_y": "tau"}
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_NOTHING: Any = object()  # in place of an argument
 _WHOLE = ("status", "iterations", "fallback")  # outputs that are whole numbers
 _verbs: dict[str, Callable[..., Any]] = {}
-# Whether calls are to run the text.
+_is_interpreted = os.environ.get("SARRUS_INTERPRET", "") not in ("", "0")  # at any time, by any thread
 interpreting: ContextVar[bool] = ContextVar(
-    "interpreting", default=os.environ.get("SARRUS_INTERPRET", "") not in ("", "0")
-)
+    "interpreting", default=_is_interpreted
+)  # whether calls are to run the text
+
+
+@contextmanager
+def running_text(yes: bool) -> Iterator[None]:
+    """Inside, calls run the text, or do not."""
+    global _is_interpreted
+    _is_interpreted = True
+    token = interpreting.set(yes)
+    try:
+        yield
+    finally:
+        interpreting.reset(token)
 
 
 class ReadyCall(NamedTuple):
-    """The last call of an algorithm on a model that ended in native code, with options that are words."""
+    """A call of an algorithm on a model that ended in native code, with options that are words.
 
-    arguments: int  # by position, the model included
+    A model has those that were made last, by the algorithm's text.
+    """
+
     named: dict[str, Any]  # options by name
-    end: int  # of arrays among the arguments by position
+    end: int | None  # of arrays among the arguments by position, after the model; None: all are arrays
     options: tuple[Any, ...]  # those after them
     evaluator: Any  # `.checked`, the native code for one state (None: forgotten), and `.wrap`, which makes the result
 
@@ -139,18 +155,23 @@ class Algorithm(Generic[P, R]):
             __name__=self.name, __qualname__=self.name, __module__=self.text.__module__, __wrapped__=self.text,
         )  # fmt: skip
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        try:  # a call like the one before, as in a loop: the same model and options, for which there is native code
-            count, named, end, options, evaluator = args[0].remembered[self.text]  # type: ignore
-            if len(args) == count and kwargs == named and (end == count or args[end:] == options):
-                checked = evaluator.checked
-                if checked is not None and not interpreting.get():
-                    result = checked(*args[1:end])  # None: not exactly one valid state
-                    if result is not None:
-                        return result if evaluator.wrap is None else evaluator.wrap(result)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # nothing to go by
-            pass
-        return _verbs["call"](self, args, kwargs)
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    else:
+
+        def __call__(self, model=_NOTHING, /, *given, **named):
+            try:  # a call like one before, as in a loop: the same model and options, for which there is native code
+                for known, end, options, evaluator in model.remembered[self.text]:
+                    if named == known and (end is None or given[end:] == options):
+                        if _is_interpreted and interpreting.get():
+                            break
+                        result = evaluator.checked(*given) if end is None else evaluator.checked(*given[:end])
+                        if result is not None:  # exactly one valid state
+                            return result if evaluator.wrap is None else evaluator.wrap(result)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # nothing to go by
+                pass
+            return _verbs["call"](self, given if model is _NOTHING else (model, *given), named)
 
     def op_count(self, model: Model, **options: Any) -> Any:
         """The exact operation counts on this robot, an `OpCount`; options as in `sarrus.op_count`."""

@@ -16,7 +16,6 @@ of changes of the states s_i, what leaves the constraints is taken away as by a 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ from sarrus.mechanics.mechanism import mechanism
 from sarrus.mechanics.solvers.constraint_metric import Linearized, linearized, without_opening
 from sarrus.model.model import Model
 from sarrus.model.state import moved
+from sarrus.once import cached_property
 from sarrus.registry.table import find
 from sarrus.simulation.open_step import STAGES, open_step_algorithm
 from sarrus.simulation.projection import closure_error

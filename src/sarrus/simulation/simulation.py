@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -18,6 +17,7 @@ from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array
 from sarrus.model.values import with_values
+from sarrus.once import cached_property
 from sarrus.registry.table import find
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from sarrus.errors import StateError, check_name
 from sarrus.model.model import Model
+from sarrus.once import cached_property
 from sarrus.simulation import conserved
 from sarrus.simulation import trajectory_files as files
 from sarrus.simulation.conserved import Drift, Energy, Momentum

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from sarrus.model.constraints import Constraint, Kind
 from sarrus.model.model import Model
 from sarrus.model.state import integrate
 from sarrus.model.tree import tree_of
+from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array
 
 CLOSED = 1e-6  # metres or radians: what is farther open is shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from sarrus.codegen.tape.tape import OpCount, Tape
 from sarrus.errors import UnsupportedError
 from sarrus.model.arguments import empty
 from sarrus.model.model import Model
+from sarrus.once import cached_property
 from sarrus.registry.algorithm import AnyAlgorithm
 from sarrus.status import Status
 

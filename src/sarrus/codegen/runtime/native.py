@@ -8,7 +8,6 @@ import os
 import struct
 import time
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from sarrus.codegen.x86.patterns import HEADER_BYTES, patterns
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.arguments import whole_number
 from sarrus.model.state import UNIT_TOLERANCE
+from sarrus.once import cached_property
 
 # Of the sum of squares. Closer to the bound than rounding, Python decides.
 _UNIT = 1.9 * UNIT_TOLERANCE

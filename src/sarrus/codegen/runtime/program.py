@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ from sarrus.codegen.runtime.module import load_module
 from sarrus.codegen.runtime.native import NativeKernel
 from sarrus.errors import StateError
 from sarrus.model.arguments import whole_number
+from sarrus.once import cached_property
 
 
 @dataclass(frozen=True)

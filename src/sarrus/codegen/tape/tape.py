@@ -37,12 +37,12 @@ import itertools
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import astuple, dataclass
-from functools import cached_property
 
 import numpy as np
 
 from sarrus.codegen.tape.graph import Graph, Op
 from sarrus.errors import UnsupportedError, unknown_name
+from sarrus.once import cached_property
 
 KIND = {
     Op.ADD: "add", Op.SUB: "add", Op.NEG: "add", Op.MUL: "mul", Op.DIV: "div", Op.SQRT: "sqrt",

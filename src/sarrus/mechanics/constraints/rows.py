@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from sarrus.model.constraints.loops import LoopConstraint
 from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
 from sarrus.model.tree import frames_of, tree_of
+from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.linear_algebra import symmetric_product
 from sarrus.spatial.rotations import cross

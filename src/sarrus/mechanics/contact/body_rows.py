@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.contact_rows import ContactPoint, Poses, contact_jacobian, static_moves, turning
+from sarrus.mechanics.contact.contact_rows import ContactPoint, Poses, contact_jacobian, on_body, static_moves
 from sarrus.mechanics.contact.delassus import MANY, AbstractDelassus, DenseDelassus
+from sarrus.mechanics.contact.problem import row_spans
 from sarrus.mechanics.contact.wrenches import Group, WrenchDelassus
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.model.tree import tree_of
@@ -39,7 +40,7 @@ class ContactRows(NamedTuple):
 def contact_rows(
     at: Mechanism, poses: Poses, rows: Sequence[Array], contacts: Sequence[ContactPoint], together: bool
 ) -> ContactRows:
-    """Rows (nv,) that are given, then three of each contact.
+    """Rows (nv,) that are given, then three of each contact, or more.
 
     together  contacts of one body, if there are many, are rows on the body's velocity
     """
@@ -50,18 +51,18 @@ def contact_rows(
     for k in range(first):
         groups.append(Group(slice(k, k + 1), [slice(k, k + 1)], [np.eye(1)]))
     where = first
-    spans = [slice(first + 3 * k, first + 3 * k + 3) for k in range(len(contacts))]
+    spans = row_spans(first, [contact.size for contact in contacts])
     for body in many:
         mine = [(span, c) for span, c in zip(spans, contacts, strict=True) if c.body == body]
         parts.append(node_jacobian(at, poses, body))
-        B = [np.concatenate([c.directions, c.directions @ turning(c.point - poses[body][1])], axis=1) for _, c in mine]
+        B = [on_body(c, poses[body][1]) for _, c in mine]
         groups.append(Group(slice(where, where + 6), [span for span, _ in mine], B))
         where += 6
     for span, contact in zip(spans, contacts, strict=True):
         if contact.body is None or contact.body not in many:
             parts.append(contact_jacobian(at, poses, [contact])[0])
-            groups.append(Group(slice(where, where + 3), [span], [np.eye(3)]))
-            where += 3
+            groups.append(Group(slice(where, where + contact.size), [span], [np.eye(contact.size)]))
+            where += contact.size
     return ContactRows(np.concatenate(parts), groups)
 
 

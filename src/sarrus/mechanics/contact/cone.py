@@ -1,11 +1,12 @@
 """The sets that impulses lie in, De Saxce's term, and how far an answer is from one.
 
 In the scaled rows of `problem.Scaled`. The cone of a contact is K = { |x_T| <= mu x_n }, its dual
-K* = { mu |c_T| <= c_n }.
+K* = { mu |c_T| <= c_n }; T are all rows but the last, two or more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ from sarrus.spatial.precision import epsilon
 class Projection(NamedTuple):
     """The nearest point of a cone, and what divides there."""
 
-    nearest: Array  # (3,)
-    direction: Array  # (2,) of the tangent part
+    nearest: Array  # (3,) or more
+    direction: Array  # (2,) or more, of the tangent part
     ratio: Scalar  # mu alpha / |u_T|: how much the tangent part shrinks; 1 inside, 0 in the polar cone
     slope: Scalar  # 1 / (1 + mu^2) on the surface of the cone, else 0
     inside: Scalar  # 1 inside, else 0
@@ -33,9 +34,14 @@ def tiny() -> float:
     return epsilon() ** 5
 
 
-def length(x: Scalar, y: Scalar) -> Scalar:
+def length(*parts: Scalar) -> Scalar:
     """Of a tangent vector."""
-    return root(x * x + y * y)
+    return root(dot_of(parts, parts))
+
+
+def dot_of(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    first, *others = [x * y for x, y in zip(a, b, strict=True)]
+    return sum(others, first)
 
 
 def clipped(x: Scalar, bound: Scalar) -> Scalar:
@@ -62,8 +68,8 @@ def onto_cone(u: Array, mu: Scalar) -> Array:
 
 def projection(u: Array, mu: Scalar) -> Projection:
     """The point of K that is nearest to u, with all that its derivative needs."""
-    x, y, n = u
-    t = length(x, y)
+    *tangent, n = u
+    t = length(*tangent)
     over = 1.0 / (t + tiny())
     slope = 1.0 / (1.0 + mu * mu)
     alpha = (n + mu * t) * slope
@@ -73,7 +79,8 @@ def projection(u: Array, mu: Scalar) -> Projection:
     ratio = choose(0.5, inside, 1.0, choose(0.5, beyond, mu * alpha * over, 0.0))
     normal = choose(0.5, inside, n, choose(0.5, beyond, alpha, 0.0))
     on_surface = choose(0.5, inside, 0.0, choose(0.5, beyond, slope, 0.0))
-    return Projection(vector(ratio * x, ratio * y, normal), vector(x * over, y * over), ratio, on_surface, inside)
+    nearest, direction = vector(*(ratio * x for x in tangent), normal), vector(*(x * over for x in tangent))
+    return Projection(nearest, direction, ratio, on_surface, inside)
 
 
 def projected(p: Scaled, x: Array) -> Array:
@@ -90,9 +97,14 @@ def shifted(p: Scaled, c: Array) -> Array:
         return c
     out = np.array(c)
     for rows, mu in zip(p.contacts, p.friction, strict=True):
-        x, y, n = c[rows]
-        out[rows.stop - 1] = n + mu * length(x, y)
+        out[rows] = with_sliding(c[rows], mu)
     return out
+
+
+def with_sliding(c: Array, mu: Scalar) -> Array:
+    """c + Gamma(c) of one contact."""
+    *tangent, n = c
+    return vector(*tangent, n + mu * length(*tangent))
 
 
 def residual(p: Scaled, x: Array, c: Array, strict: float = 1.0) -> Scalar:
@@ -109,13 +121,13 @@ def residual(p: Scaled, x: Array, c: Array, strict: float = 1.0) -> Scalar:
     for i in range(p.nb, p.first):
         worst = larger(worst, p.w[i] * abs(choose(x[i], c[i], x[i], c[i])))
     for rows, mu in zip(p.contacts, p.friction, strict=True):
-        a, b = x[rows], c[rows]
-        pushed, sliding = length(a[0], a[1]), length(b[0], b[1])
-        normal = b[2] if p.convex else b[2] + mu * sliding
-        outside = larger(pushed - mu * larger(a[2], 0.0), -a[2])
-        entering = mu * sliding - normal if p.convex else -b[2]
-        work = abs(a[0] * b[0] + a[1] * b[1] + a[2] * normal)
-        squares = larger(pushed * pushed + a[2] * a[2], sliding * sliding + normal * normal)
+        (*a, push), (*b, parting) = x[rows], c[rows]
+        pushed, sliding = length(*a), length(*b)
+        normal = parting if p.convex else parting + mu * sliding
+        outside = larger(pushed - mu * larger(push, 0.0), -push)
+        entering = mu * sliding - normal if p.convex else -parting
+        work = abs(dot_of(a, b) + push * normal)
+        squares = larger(pushed * pushed + push * push, sliding * sliding + normal * normal)
         not_complementary = work / (root(squares) + tiny())
         worst = larger(worst, p.w[rows.start] * larger(larger(strict * outside, entering), not_complementary))
     return worst

@@ -1,7 +1,8 @@
 """Contacts as rows on joint velocities.
 
 A contact is a point of the world in which body a touches body b, and three directions: two tangents and the normal,
-which points from b to a. Its rows are the velocity of a's point less that of b's, along those directions.
+which points from b to a. Its rows are the velocity of a's point less that of b's, along those directions. One that
+resists spinning and rolling has rows between the tangents and the normal: a's angular velocity less b's, along vectors.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class ContactPoint(NamedTuple):
 
     moves  per node: 1 where its joint moves a's point, -1 where it moves b's, 0 where it moves both or none
     body   a, where that is known while tracing and b is the world
+    turns  (0, 1 or 3; 3) vectors: directions times the length that makes a velocity of an angular velocity
     on     per body that may be a: 1 where it is, else 0; where b is always the world
     """
 
@@ -34,7 +36,13 @@ class ContactPoint(NamedTuple):
     directions: Array  # (3, 3) rows: two tangents and the normal
     moves: Sequence[Scalar]
     body: int | None = None
+    turns: Sequence[Array] = ()
     on: Mapping[int, Scalar] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many rows it has."""
+        return 3 + len(self.turns)
 
 
 class Twist(NamedTuple):
@@ -119,6 +127,19 @@ def turning(arm: Array) -> Array:
     return np.stack([cross(e, arm) for e in np.eye(3)], axis=1)
 
 
+def on_body(contact: ContactPoint, origin: Array) -> Array:
+    """(rows, 6) of a contact on the velocity of a body's point at `origin` and its angular velocity."""
+    moved = np.concatenate([contact.directions, contact.directions @ turning(contact.point - origin)], axis=1)
+    turned = [np.concatenate([np.zeros(3), turn]) for turn in contact.turns]
+    return np.stack([*moved[:2], *turned, moved[2]])
+
+
+def turns_about(directions: Array, lengths: Sequence[Scalar], count: int) -> tuple[Array, ...]:
+    """The first `count` of `ContactPoint.turns`: about the normal, then about the tangents."""
+    first, second, normal = directions
+    return (lengths[0] * normal, lengths[1] * first, lengths[1] * second)[:count]
+
+
 def static_moves(tree: AbstractTree, a: int, b: int) -> list[float]:
     """`ContactPoint.moves` of bodies that are known while tracing."""
     on_a, on_b = (set(tree.paths[node]) if node >= 0 else set[int]() for node in (a, b))
@@ -126,19 +147,22 @@ def static_moves(tree: AbstractTree, a: int, b: int) -> list[float]:
 
 
 def contact_jacobian(at: Mechanism, poses: Poses, contacts: Sequence[ContactPoint]) -> tuple[Array, list[list[int]]]:
-    """J (3 contacts, nv) of bodies' joints, and per row the velocities that it may depend on.
+    """J (rows of all contacts, nv) of bodies' joints, and per row the velocities that it may depend on.
 
     The velocity of a point x moved by a joint at p is S's linear part, and its angular part crossed with x - p.
     """
     nv = at.model.nv
     known = [*(R for R, _ in poses), *(c.point for c in contacts), *(c.directions for c in contacts)]
-    known += [vector(*c.moves) for c in contacts]
-    J = np.zeros((3 * len(contacts), nv), dtype=np.result_type(float, *known))
+    known += [vector(*c.moves) for c in contacts] + [x for c in contacts for x in c.turns]
+    J = np.zeros((sum(c.size for c in contacts), nv), dtype=np.result_type(float, *known))
+    first = 0
     supports: list[list[int]] = []
     with stage("contact rows"):
         axes = [(R @ joint.S[:3], R @ joint.S[3:]) for (R, _), joint in zip(poses, at.joints, strict=True)]
-        for k, contact in enumerate(contacts):
+        for contact in contacts:
             support: list[int] = []
+            rows = slice(first, first + contact.size)
+            first = rows.stop
             for i, factor in enumerate(contact.moves):
                 if isinstance(factor, float) and factor == 0.0:
                     continue
@@ -147,7 +171,9 @@ def contact_jacobian(at: Mechanism, poses: Poses, contacts: Sequence[ContactPoin
                 span = at.model.layout.v[i]
                 for column, velocity in enumerate(range(nv)[span]):
                     moved = linear[:, column] + cross(angular[:, column], arm)
-                    J[3 * k : 3 * k + 3, velocity] = factor * (contact.directions @ moved)
+                    *across, normal = contact.directions @ moved
+                    turned = [turn @ angular[:, column] for turn in contact.turns]
+                    J[rows, velocity] = factor * vector(*across, *turned, normal)
                     support.append(velocity)
-            supports += [support] * 3
+            supports += [support] * contact.size
     return J, supports

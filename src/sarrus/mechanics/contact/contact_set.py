@@ -11,7 +11,6 @@ import hashlib
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +23,13 @@ from sarrus.model.geometries import ContactShape, Geometry, Plane
 from sarrus.model.meeting_pairs import MeetingPair, depth_first
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
+from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root
 from sarrus.spatial.stages import stage
 
+_LONGEST = 100.0  # metres: coefficients of twisting and rolling over that of sliding
 _TINY = 1e-12  # metres: balls with one centre have no direction between them
 
 
@@ -55,6 +56,7 @@ class PlacedPair(NamedTuple):
     b: PlacedShape
     friction: float
     names: tuple[str, str]
+    lengths: tuple[float, float] = (0.0, 0.0)  # coefficients of twisting and rolling over that of sliding, metres
 
 
 class Candidate(NamedTuple):
@@ -67,6 +69,7 @@ class Candidate(NamedTuple):
     normal: Array  # (3,) from b to a
     gap: Scalar
     friction: float
+    lengths: tuple[float, float] = (0.0, 0.0)  # see `PlacedPair`
 
     def closing(self, twists: Sequence[Twist]) -> Scalar:
         """The rate at which the gap opens; negative: it closes."""
@@ -95,6 +98,11 @@ class Bound(NamedTuple):
         return self.distance + dt * choose(self.rate, 0.0, self.rate, 0.0)
 
 
+def turns_of(lengths: tuple[float, float]) -> int:
+    """How many rows it takes to resist spinning (1), and rolling, too (3)."""
+    return 3 if lengths[1] > 0.0 else int(lengths[0] > 0.0)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactSet:
     """All pairs, in an order in which the nodes that hang on a node come after it without a gap."""
@@ -107,7 +115,7 @@ class ContactSet:
     @cached_property
     def digest(self) -> str:
         """A hash of all that it holds."""
-        content = [(pair.a, pair.b, pair.friction) for pair in self.pairs]
+        content = [(pair.a, pair.b, (pair.friction, *pair.lengths)) for pair in self.pairs]
         plain = [[(x.node, x.R.tolist(), x.p.tolist(), _content(x.shape)) for x in (a, b)] + [f] for a, b, f in content]
         return hashlib.sha256(pickle.dumps((plain, self.usual, self.slots, self.closely), protocol=4)).hexdigest()
 
@@ -119,6 +127,16 @@ class ContactSet:
         """The number of every pair's first candidate, and how many there are in all."""
         counts = [touch_count(pair.a.shape, pair.b.shape) for pair in self.pairs]
         return tuple(np.cumsum([0, *counts]).tolist())
+
+    @property
+    def turns(self) -> int:
+        """How many rows contacts have beside three."""
+        return max((turns_of(pair.lengths) for pair in self.pairs), default=0)
+
+    @property
+    def width(self) -> int:
+        """How many rows a slot has."""
+        return 3 + self.turns
 
     @property
     def count(self) -> int:
@@ -146,7 +164,7 @@ class ContactSet:
                 met = touches(pair.a.shape, pair.a.pose(poses), pair.b.shape, pair.b.pose(poses))
                 for number, touch in enumerate(met, start=first):
                     if numbers is None or number in numbers:
-                        found.append(Candidate(number, pair.a.node, pair.b.node, *touch, pair.friction))
+                        found.append(Candidate(number, pair.a.node, pair.b.node, *touch, pair.friction, pair.lengths))
         return found
 
     def bounds(self, poses: Poses, twists: Sequence[Twist]) -> list[Bound]:
@@ -207,19 +225,36 @@ def _content(shape: ContactShape) -> tuple:
     return type(shape).__name__, numbers
 
 
-def contact_set(model: Model, pairs: Sequence[MeetingPair], usual: Sequence[int], slots: int) -> ContactSet:
-    """These pairs of a model's geometries."""
+def contact_set(
+    model: Model, pairs: Sequence[MeetingPair], usual: Sequence[int], slots: int, turning: bool = True
+) -> ContactSet:
+    """These pairs of a model's geometries; turning: whether they resist spinning and rolling as they say."""
     rank = depth_first(model)
     placed = [
         PlacedPair(
             _placed(model, model.geometries[pair.a]), _placed(model, model.geometries[pair.b]),
-            pair.friction.sliding if pair.dimensions > 1 else 0.0,
-            (model.geometries[pair.a].name, model.geometries[pair.b].name),
+            sliding, (model.geometries[pair.a].name, model.geometries[pair.b].name), lengths,
         )
-        for pair in pairs
+        for pair, (sliding, lengths) in ((pair, _coefficients(pair, turning)) for pair in pairs)
     ]  # fmt: skip
     placed.sort(key=lambda pair: rank[pair.a.node])
     return ContactSet(tuple(placed), tuple(usual), slots)
+
+
+def resistance_to_turning(pair: MeetingPair) -> tuple[float, float]:
+    """Coefficients of twisting and rolling, in metres."""
+    friction, dimensions = pair.friction, pair.dimensions
+    return friction.torsional if dimensions >= 4 else 0.0, friction.rolling if dimensions >= 6 else 0.0
+
+
+def _coefficients(pair: MeetingPair, turning: bool) -> tuple[float, tuple[float, float]]:
+    """Of sliding, and the lengths of twisting and rolling. What resists turning resists sliding a little at least."""
+    sliding = pair.friction.sliding if pair.dimensions > 1 else 0.0
+    twisting, rolling = resistance_to_turning(pair) if turning else (0.0, 0.0)
+    if not (twisting or rolling):
+        return sliding, (0.0, 0.0)
+    sliding = max(sliding, twisting / _LONGEST, rolling / _LONGEST)
+    return sliding, (twisting / sliding, rolling / sliding)
 
 
 def _placed(model: Model, geometry: Geometry) -> PlacedShape:

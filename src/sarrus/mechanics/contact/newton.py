@@ -127,13 +127,13 @@ def pieces(p: Scaled, x: Array, c: Array, r: Scalar, k: Scalar, pull: Array) -> 
         D = choose(abs(u), p.bounds[i], 1.0, 0.0) if i < p.nb else choose(0.0, u, 1.0, 0.0)
         found.append(Piece(slice(i, i + 1), vector(D)[None], vector(D * much)[None], np.eye(1)))
     for rows, mu in zip(p.contacts, p.friction, strict=True):
-        b = c[rows]
-        sliding = 0.0 if p.convex else length(b[0], b[1])
-        P = projection(x[rows] - r * (vector(b[0], b[1], b[2] + mu * sliding) + pull[rows]), mu)
-        T = np.eye(3, dtype=np.result_type(b, p.friction))
+        *b, parting = c[rows]
+        sliding = 0.0 if p.convex else length(*b)
+        P = projection(x[rows] - r * (vector(*b, parting + mu * sliding) + pull[rows]), mu)
+        T = np.eye(len(b) + 1, dtype=np.result_type(c, p.friction))
         if not p.convex:
             over = mu / (sliding + tiny())
-            T[2, 0], T[2, 1] = b[0] * over, b[1] * over
+            T[-1, :-1] = [x * over for x in b]
         # On the surface of the cone P keeps what is along it, shrinks what is across to that, and takes the rest.
         across = choose(0.5, P.inside, much, P.ratio / (1.0 - k * choose(0.5, P.inside, 0.0, P.ratio)))
         D = _in_axes(P, mu, P.ratio, 1.0)
@@ -142,17 +142,19 @@ def pieces(p: Scaled, x: Array, c: Array, r: Scalar, k: Scalar, pull: Array) -> 
 
 
 def _in_axes(P: Projection, mu: Scalar, across: Scalar, along: Scalar) -> Array:
-    """(3, 3) a matrix with these eigenvalues, and 0: with s = 1 / (1 + mu^2), along [mu e; 1] sqrt(s), across to it in
+    """(3, 3) or more, with these eigenvalues, and 0: with s = 1 / (1 + mu^2), along [mu e; 1] sqrt(s), across to it in
     the tangent plane, and normal to the cone; inside of it, the identity times `along`.
     """
-    ex, ey = P.direction
+    e = P.direction
     slope = along * P.slope
     both = mu * mu * slope - choose(0.5, P.inside, 0.0, across)
     side = mu * slope
-    D = np.empty((3, 3), dtype=np.result_type(P.direction, vector(both, side)))
-    D[0, 0], D[1, 1] = across + both * ex * ex, across + both * ey * ey
-    D[0, 1] = D[1, 0] = both * ex * ey
-    D[0, 2] = D[2, 0] = side * ex
-    D[1, 2] = D[2, 1] = side * ey
-    D[2, 2] = slope + along * P.inside
+    n = len(e)
+    D = np.empty((n + 1, n + 1), dtype=np.result_type(P.direction, vector(both, side)))
+    for i in range(n):
+        D[i, i] = across + both * e[i] * e[i]
+        for j in range(i):
+            D[i, j] = D[j, i] = both * e[j] * e[i]
+        D[i, n] = D[n, i] = side * e[i]
+    D[n, n] = slope + along * P.inside
     return D

@@ -6,16 +6,22 @@
     unilateral rows   x >= 0, v >= 0, x v = 0                                             (a limit)
     contacts          x in K = { |x_T| <= mu x_n },  v + Gamma(v) in K*,  x . (v + Gamma(v)) = 0
 
-Gamma(v) = (0, 0, mu |v_T|), De Saxce's term, makes Coulomb's law of this: friction against the sliding and no more.
+A contact that resists spinning and rolling has more rows in T, along angular velocities and times a length each, so
+that they are velocities, too: with coefficients of twisting and rolling mu_t and mu_r, in metres, these lengths are
+mu_t / mu and mu_r / mu, and K is the cone of ellipses |x_t|^2 / mu^2 + torque^2 / mu_t^2 + |roll|^2 / mu_r^2 <= x_n^2.
+
+Gamma(v) = (0, mu |v_T|), De Saxce's term, makes Coulomb's law of this: friction against the sliding and no more.
 Without it, the problem is convex, and what slides lifts off.
 
-Rows have their own units and masses. `scaled` divides by w = sqrt(G_ii) (of a contact: the root mean square of its
-three), so that impulses and velocities are comparable and every diagonal block is about the identity; a row that is
+Rows have their own units and masses. `scaled` divides by w = sqrt(G_ii) (of a contact: the root mean square of all of
+its), so that impulses and velocities are comparable and every diagonal block is about the identity; a row that is
 not active, or that no impulse can move, has nothing to do with the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +34,7 @@ from sarrus.spatial.precision import epsilon
 
 
 class ContactProblem(NamedTuple):
-    """Rows: nb bounded, then nu unilateral, then of each of nc contacts two tangents and the normal."""
+    """Rows: nb bounded, then nu unilateral, then of each of nc contacts two tangents (and more) and the normal."""
 
     G: Array | AbstractDelassus  # (m, m) symmetric, positive semidefinite: J M^-1 J^T
     g: Array  # (m,) velocities of the rows without any of these impulses (restitution, gaps included)
@@ -36,6 +42,12 @@ class ContactProblem(NamedTuple):
     friction: Array  # (nc,) coefficients mu >= 0
     active: Array  # (nu + nc,) greater than 0 where this row or contact exists at this state
     compliance: Array | None = None  # (m,) velocity per impulse by which a row gives way; of a dense G only
+    sizes: tuple[int, ...] | None = None  # how many rows each contact has; None: three
+
+    @property
+    def contacts(self) -> list[slice]:
+        """The rows of each contact."""
+        return row_spans(self.nb + self.nu, self.sizes or (3,) * self.nc)
 
     @property
     def nb(self) -> int:
@@ -70,6 +82,7 @@ class Scaled(NamedTuple):
     friction: Array  # (nc,)
     w: Array  # (m,) 1 where there is nothing to do
     inverse: Array  # (m,) 1 / w, 0 where there is nothing to do: impulses are 0 there
+    contacts: list[slice]  # the rows of each
     convex: bool
 
     @property
@@ -79,19 +92,21 @@ class Scaled(NamedTuple):
     @property
     def first(self) -> int:
         """The first row of the contacts."""
-        return len(self.g) - 3 * len(self.friction)
+        return self.contacts[0].start if self.contacts else len(self.g)
 
-    @property
-    def contacts(self) -> list[slice]:
-        """The rows of each contact."""
-        return [slice(k, k + 3) for k in range(self.first, len(self.g), 3)]
+
+def row_spans(first: int, sizes: Sequence[int]) -> list[slice]:
+    """Rows one after the other, so many each."""
+    ends = list(accumulate(sizes, initial=first))
+    return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
 def scaled(problem: ContactProblem, convex: bool = False) -> Scaled:
     """The same problem with rows of one size."""
     nb, nu, m = problem.nb, problem.nu, len(problem.g)
     G, first = _compliant(problem), nb + nu
-    contacts = [slice(k, k + 3) for k in range(first, m, 3)]
+    contacts = problem.contacts
+    normals = {*range(nb, first), *(rows.stop - 1 for rows in contacts)}
     blocks = [*(G.block(slice(i, i + 1)) for i in range(first)), *(G.block(rows) for rows in contacts)]
     traces = [total([block[i, i] for i in range(len(block))]) for block in blocks]
     least = (G.rounding * epsilon()) * total(traces)
@@ -103,7 +118,7 @@ def scaled(problem: ContactProblem, convex: bool = False) -> Scaled:
         w, inverse = [*w, *[one] * size], [*inverse, *[over] * size]
     # A velocity of 1 without any impulse: such a row is open. (A bounded one is at rest.)
     g = [
-        problem.g[i] * inverse[i] if i < nb or (i >= first and (i - first) % 3 < 2)
+        problem.g[i] * inverse[i] if i not in normals
         else choose(0.0, inverse[i], problem.g[i] * inverse[i], 1.0)
         for i in range(m)
     ]  # fmt: skip
@@ -113,7 +128,7 @@ def scaled(problem: ContactProblem, convex: bool = False) -> Scaled:
         for block, rows in zip(blocks[first:], contacts, strict=True)
     ]
     over = vector(*inverse)
-    return Scaled(G.scaled(over), own, vector(*g), bounds, problem.friction, vector(*w), over, convex)
+    return Scaled(G.scaled(over), own, vector(*g), bounds, problem.friction, vector(*w), over, contacts, convex)
 
 
 def _compliant(problem: ContactProblem) -> AbstractDelassus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.mechanics.contact.cone import clipped, onto_cone
+from sarrus.mechanics.contact.cone import clipped, onto_cone, with_sliding
 from sarrus.mechanics.contact.one_contact import solve_one
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, vector
@@ -23,10 +23,11 @@ def sweep(p: Scaled, x: Array, c: Array, contacts: bool = True) -> tuple[Array, 
         moved = _sum(moved, p.G.response(row, vector(new - x[i])))
         x = _with(x, row, vector(new))
     for rows, block, mu in zip(p.contacts, p.blocks, p.friction, strict=True) if contacts else ():
-        A = block + _PROXIMAL * np.eye(3)
+        size = len(block)
+        A = block + _PROXIMAL * np.eye(size)
         own = _now(p, c, rows, moved)
-        if p.convex:
-            new = onto_cone(x[rows] - own / 3.0, mu)  # 3: the trace of A, which is at least its largest eigenvalue
+        if p.convex or size > 3:  # size: the trace of A, which is at least its largest eigenvalue
+            new = onto_cone(x[rows] - with_sliding(own, 0.0 if p.convex else mu) / size, mu)
         else:
             new = solve_one(A, own - A @ x[rows], mu)
         moved = _sum(moved, p.G.response(rows, new - x[rows]))

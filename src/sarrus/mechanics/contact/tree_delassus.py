@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.contact_rows import ContactPoint, turning
+from sarrus.mechanics.contact.contact_rows import ContactPoint, on_body
 from sarrus.mechanics.contact.delassus import MANY, AbstractDelassus, Piece
+from sarrus.mechanics.contact.problem import row_spans
 from sarrus.mechanics.contact.world_tree import Mobilities, WorldTree
 from sarrus.spatial.arrays import Array, Scalar, add_to
 from sarrus.spatial.linear_algebra import symmetric_product
@@ -28,7 +29,7 @@ class Touching(NamedTuple):
     """Rows of a contact with the world."""
 
     rows: slice
-    K: Array  # (3, 6) on the twist of the body that touches
+    K: Array  # (rows, 6) on the twist of the body that touches
     on: Mapping[int, Scalar]  # by body that it may be: 1 where it is, else 0; bodies that it cannot be are not there
 
     def to_bodies(self, x: Array) -> dict[int, Array]:
@@ -182,15 +183,13 @@ def _on_nodes(rows: Sequence[Touching | OnJoints], x: Array) -> dict[int, Array]
 
 
 def rows_on_tree(tree: WorldTree, rows: Sequence[Array], contacts: Sequence[ContactPoint]) -> list[Touching | OnJoints]:
-    """Rows (n,) on the tree's velocities, then three of each contact, all with the world."""
+    """Rows (n,) on the tree's velocities, then those of each contact, all with the world."""
     found: list[Touching | OnJoints] = []
     for k, row in enumerate(rows):
         own = {i: row[node.v] for i, node in tree.nodes.items()}
         own = {i: e for i, e in own.items() if not all(is_structurally_zero(x) for x in e)}
         found.append(OnJoints(slice(k, k + 1), own))
-    for k, contact in enumerate(contacts):
+    for span, contact in zip(row_spans(len(rows), [c.size for c in contacts]), contacts, strict=True):
         assert contact.on is not None
-        arm = contact.point - tree.origin
-        K = np.concatenate([contact.directions, contact.directions @ turning(arm)], axis=1)
-        found.append(Touching(slice(len(rows) + 3 * k, len(rows) + 3 * k + 3), K, contact.on))
+        found.append(Touching(span, on_body(contact, tree.origin), contact.on))
     return found

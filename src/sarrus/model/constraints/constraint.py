@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from sarrus.model.answer import answer
+from sarrus.once import cached_property
 from sarrus.spatial.parameter import Parameter
 
 Terms = tuple[tuple[str, float], ...]  # (joint name, number), ...

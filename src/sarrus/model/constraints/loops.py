@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sarrus.errors import ModelError, unknown_name
 from sarrus.model.answer import answer
 from sarrus.model.constraints.arguments import checked_time
 from sarrus.model.constraints.constraint import FRAME, Constraint, Kind
+from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array
 
 

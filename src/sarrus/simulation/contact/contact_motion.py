@@ -23,8 +23,9 @@ from sarrus.mechanics.contact.contact_rows import (
     node_bends,
     node_twists,
     static_moves,
+    turns_about,
 )
-from sarrus.mechanics.contact.contact_set import Bound, Candidate, ContactSet
+from sarrus.mechanics.contact.contact_set import Bound, Candidate, ContactSet, turns_of
 from sarrus.mechanics.contact.rolling import radii_of_touch, sinking
 from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import Plane
@@ -89,7 +90,8 @@ def contact_motion(
         found = _unflat(motion)
 
         def with_rows() -> tuple[Array, ...]:
-            start = found.contacts.impulses[: len(usual)].reshape(-1)
+            kept = zip(found.contacts.impulses, usual, strict=False)
+            start = np.concatenate([np.zeros(0), *(_of_size(x, c.at.size) for x, c in kept)])
             return _flat(of_rows(found.rubbed).solved(usual, held, start, found.pushed))
 
         return replace_where(choose(0.0, unless, -1.0, found.unexpected), motion, with_rows)
@@ -231,7 +233,7 @@ def _flat(m: ContactMotion) -> tuple[Array, ...]:
 
 
 def _unflat(arrays: tuple[Array, ...]) -> ContactMotion:
-    return ContactMotion(arrays[0], Contacts(*arrays[1:6]), *arrays[6:8], *arrays[8])
+    return ContactMotion(arrays[0], Contacts(*arrays[1:7]), *arrays[7:9], *arrays[9])
 
 
 def contacts_where_it_stands(
@@ -242,12 +244,10 @@ def contacts_where_it_stands(
     out = []
     for c in contacts.candidates(step.poses, contacts.usual):
         body = c.a if c.b == WORLD else None
+        directions = frame_of_normal(c.normal)
+        turns = turns_about(directions, c.lengths, turns_of(c.lengths))
         at = ContactPoint(
-            c.point,
-            frame_of_normal(c.normal),
-            static_moves(tree, c.a, c.b),
-            body,
-            None if body is None else {body: 1.0},
+            c.point, directions, static_moves(tree, c.a, c.b), body, turns, None if body is None else {body: 1.0}
         )
         near = choose(c.gap, SPEED * step.dt, 1.0, 0.0)
         active = choose(c.gap + step.dt * c.closing(twists), 0.0, 1.0, near)
@@ -262,7 +262,8 @@ def _matched(contacts: Sequence[Contact], before: Before) -> Array:
     parts = [np.zeros(0)]
     for slot, contact in enumerate(contacts):
         same = choose(abs(before.numbers[slot] - contact.number), 0.5, 1.0, 0.0)
-        parts.append(vector(*(choose(0.5, same, x, 0.0) for x in before.impulses[slot])))
+        kept = _of_size(before.impulses[slot], contact.at.size)
+        parts.append(vector(*(choose(0.5, same, x, 0.0) for x in kept)))
     return np.concatenate(parts)
 
 
@@ -270,9 +271,14 @@ def _searched(contacts: Sequence[Contact], before: Before) -> Array:
     """Impulses of the step before, wherever the same contacts were."""
     parts = [np.zeros(0)]
     for contact in contacts:
-        found: list[Scalar] = [0.0, 0.0, 0.0]
+        found: list[Scalar] = [0.0] * contact.at.size
         for number, impulse in zip(before.numbers, before.impulses, strict=True):
             same = choose(abs(number - contact.number), 0.5, 1.0, 0.0)
-            found = [choose(0.5, same, x, y) for x, y in zip(impulse, found, strict=True)]
+            found = [choose(0.5, same, x, y) for x, y in zip(_of_size(impulse, len(found)), found, strict=True)]
         parts.append(vector(*found))
     return np.concatenate(parts)
+
+
+def _of_size(impulse: Array, size: int) -> Array:
+    """The rows of a contact that has so many; slots may have more, the last of which is along the normal."""
+    return np.concatenate([impulse[: size - 1], impulse[-1:]])

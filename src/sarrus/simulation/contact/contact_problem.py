@@ -6,6 +6,7 @@ Rows and openings are made here, impulses are found by `mechanics/contact/solve.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from sarrus.mechanics.contact.body_rows import ContactRows, contact_rows
 from sarrus.mechanics.contact.contact_rows import Poses, node_twists
 from sarrus.mechanics.contact.delassus import AbstractDelassus
 from sarrus.mechanics.contact.joint_rows import JointRowsDelassus
-from sarrus.mechanics.contact.problem import ContactProblem
+from sarrus.mechanics.contact.problem import ContactProblem, row_spans
 from sarrus.mechanics.contact.solve import solve
 from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
 from sarrus.mechanics.contact.world_tree import world_tree
@@ -42,9 +43,10 @@ class Contacts(NamedTuple):
     """Of all slots, at the end of a step."""
 
     numbers: Array  # (s,) of candidates; -1: nothing
-    impulses: Array  # (s, 3) newton seconds along two tangents and the normal
+    impulses: Array  # (s, 3) newton seconds along two tangents and the normal; between them what resists turning
     points: Array  # (s, 3) in the world
     directions: Array  # (s, 3, 3) rows: two tangents and the normal
+    turns: Array  # (s, t, 3) see `ContactPoint`
     gaps: Array  # (s,) at the beginning of the step
 
 
@@ -52,7 +54,7 @@ class Before(NamedTuple):
     """What the step before left, with which this one begins."""
 
     numbers: Array  # (s,) of candidates
-    impulses: Array  # (s, 3)
+    impulses: Array  # (s, 3) or more
     pushed: Array  # (l,) impulses of limits on the velocities that have some
     rubbed: Array  # (f,) dry friction, as parts of its size
 
@@ -94,14 +96,15 @@ class ContactProblemAtState(NamedTuple):
     def bounded(self) -> list[BoundedRow]:
         return self.friction.rows(self.model.nv, self.joints_are_rows)
 
-    @property
-    def in_joint_space(self) -> bool:
+    def in_joint_space(self, contacts: Sequence[Contact]) -> bool:
         """Whether G is never written out, as rows are many. (Then contacts do not give way.)"""
-        return self.joints_are_rows and self.settings.softness is None
+        turn = any(contact.at.turns for contact in contacts)
+        many = turn and sum(contact.at.size for contact in contacts) > len(self.free.M)
+        return (self.joints_are_rows or many) and self.settings.softness is None
 
     def rows(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> ContactRows:
         """Of friction, limits and contacts. What gives way does it each by itself, not together with its body."""
-        together = self.settings.softness is None and not self.in_joint_space
+        together = self.settings.softness is None and not self.in_joint_space(contacts)
         single = [x.row for x in (*self.bounded, *limits)]
         return contact_rows(self.free.at, self.poses, single, [c.at for c in contacts], together)
 
@@ -109,7 +112,7 @@ class ContactProblemAtState(NamedTuple):
         bodies = [None if c.at.on is None else tuple(c.at.on) for c in contacts]
         joints = [Tied(_moving(x.row)) for x in self.bounded]
         joints += [Tied(_moving(x.row), only_one=True) for x in limits]
-        return operator_of(self.model, self.settings, bodies, joints, self.in_joint_space).operator
+        return operator_of(self.model, self.settings, bodies, joints, self.in_joint_space(contacts)).operator
 
     def _delassus(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[Delassus, Velocity]:
         """G with what velocities make of its rows, and what its wrenches do to joints."""
@@ -130,7 +133,7 @@ class ContactProblemAtState(NamedTuple):
             return Delassus(tree_G, along), inertia.spanning_velocity
         rows = self.rows(contacts, limits)
         J = free.independent(rows.J)
-        if self.in_joint_space:
+        if self.in_joint_space(contacts):
             of_joints = JointRowsDelassus(J, inertia)
             return Delassus(of_joints, lambda v: rows.J @ v), lambda x: inertia.spanning_velocity(J.T @ x)
         response = free.response(J)
@@ -145,16 +148,18 @@ class ContactProblemAtState(NamedTuple):
         openings = [x.row @ (self.rates(self.v_free) - self.v_free) for x in bounded]
         openings += [self._opening(limit.gap) for limit in limits]
         first = len(openings)
-        for k, contact in enumerate(contacts, start=1):
-            opening = self._normal_velocity(contact, before[first + 3 * k - 1])
+        sizes = tuple(contact.at.size for contact in contacts)
+        for normal, contact in zip(accumulate(sizes, initial=first), contacts, strict=False):
+            normal += contact.at.size
+            opening = self._normal_velocity(contact, before[normal - 1])
             # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
             opening = choose(0.5, contact.active, opening + contact.bend * (1.0 / self.dt), 0.0)
-            openings += [0.0, 0.0, opening]
+            openings += [*[0.0] * (contact.at.size - 1), opening]
         active = vector(*(x.active for x in (*limits, *contacts)))
         frictions = vector(*(c.friction for c in contacts))
-        softness = self._softness(first, len(contacts))
+        softness = self._softness(first, sizes)
         bounds = vector(*(x.bound for x in bounded))
-        return ContactProblem(G, after + vector(*openings), bounds, frictions, active, softness), velocity
+        return ContactProblem(G, after + vector(*openings), bounds, frictions, active, softness, sizes), velocity
 
     def rates(self, v: Array) -> Array:
         """Velocities after the step as joints have them: v is in axes that do not turn (`straight_motion.py`)."""
@@ -176,7 +181,7 @@ class ContactProblemAtState(NamedTuple):
         start = np.concatenate([vector(*(x.start for x in bounded)), held, start])
         found = solve(
             problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry,
-            sweeps=0 if self.in_joint_space else None,
+            sweeps=0 if self.in_joint_space(contacts) else None,
         )  # fmt: skip
         v = self.v_free + velocity(problem.G.wrenches(found.impulses))
         status = if_finite(found.status, Status.NOT_FINITE, v)
@@ -185,13 +190,15 @@ class ContactProblemAtState(NamedTuple):
         rubbed, unexpected = (
             (list(rubbing), 0.0) if self.joints_are_rows else self.friction.impulses(self.rates(v), rubbing)
         )
-        impulses = impulses.reshape(-1, 3)
+        turns = settings.contacts.turns
+        each = [impulses[rows] for rows in row_spans(0, problem.sizes or ())]
         pushes = sum((x * limit.row[limited] for x, limit in zip(pushing, limits, strict=True)), np.zeros(len(limited)))
         kept = Contacts(
             _padded([choose(0.5, c.active, c.number, -1.0) for c in contacts], slots, -1.0),
-            _padded_rows(list(impulses), slots),
+            _padded_rows([_widened(x, 3 + turns) for x in each], slots, 3 + turns),
             _padded_rows([c.at.point for c in contacts], slots),
             _padded_rows([row for c in contacts for row in c.at.directions], 3 * slots).reshape(slots, 3, 3),
+            _padded_rows([row for c in contacts for row in _turns(c, turns)], turns * slots).reshape(slots, turns, 3),
             _padded([c.gap for c in contacts], slots, 0.0),
         )
         parts = self.friction.parts(rubbed)
@@ -223,13 +230,13 @@ class ContactProblemAtState(NamedTuple):
         bounces = choose(speed, -BOUNCE_SPEED, hits, 0.0)
         return choose(0.5, bounces, e * speed, opening)
 
-    def _softness(self, others: int, contacts: int) -> Array | None:
+    def _softness(self, others: int, sizes: Sequence[int]) -> Array | None:
         """Velocity per impulse by which rows give way: the normals of contacts."""
         if self.settings.softness is None:
             return None
         k, d = self.settings.softness
         normal = 1.0 / (self.dt * (self.dt * k + d))
-        return vector(*[0.0] * others, *[0.0, 0.0, normal] * contacts)
+        return vector(*[0.0] * others, *(x for size in sizes for x in (*[0.0] * (size - 1), normal)))
 
 
 def _moving(row: Array) -> list[int]:
@@ -238,12 +245,15 @@ def _moving(row: Array) -> list[int]:
 
 
 def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:
-    """(11 s,) what is recorded of contacts (`ContactRecord.of`); dt: the time in which their impulses acted."""
+    """(14 s,) what is recorded of contacts (`ContactRecord.of`); dt: the time in which their impulses acted."""
     rows: list[Scalar] = []
-    for number, gap, point, directions, impulse in zip(
-        contacts.numbers, contacts.gaps, contacts.points, contacts.directions, contacts.impulses, strict=True
-    ):
-        rows += [number, gap, *point, *directions[2], *((1.0 / dt) * (directions.T @ impulse))]
+    for number, gap, point, directions, turns, impulse in zip(
+        contacts.numbers, contacts.gaps, contacts.points, contacts.directions, contacts.turns, contacts.impulses,
+        strict=True,
+    ):  # fmt: skip
+        pushed = directions.T @ np.concatenate([impulse[:2], impulse[-1:]])
+        turned = turns.T @ impulse[2:-1] if len(turns) else np.zeros(3)
+        rows += [number, gap, *point, *directions[2], *((1.0 / dt) * pushed), *((1.0 / dt) * turned)]
     return vector(*rows)
 
 
@@ -251,6 +261,15 @@ def _padded(values: Sequence[Scalar], count: int, rest: float) -> Array:
     return vector(*values, *[rest] * (count - len(values)))
 
 
-def _padded_rows(rows: Sequence[Array], count: int) -> Array:
+def _padded_rows(rows: Sequence[Array], count: int, width: int = 3) -> Array:
     flat = [x for row in rows for x in row]
-    return vector(*flat, *[0.0] * (3 * count - len(flat))).reshape(count, 3)
+    return vector(*flat, *[0.0] * (width * count - len(flat))).reshape(count, width)
+
+
+def _widened(impulse: Array, width: int) -> Array:
+    """An impulse of a slot that has room for more rows."""
+    return vector(*impulse[:-1], *[0.0] * (width - len(impulse)), impulse[-1])
+
+
+def _turns(contact: Contact, count: int) -> list[Array]:
+    return [*contact.at.turns, *[np.zeros(3)] * (count - len(contact.at.turns))]

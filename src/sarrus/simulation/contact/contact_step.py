@@ -34,7 +34,7 @@ class ContactStepOutputs(NamedTuple):
     iterations: Array  # Newton steps of the contact problem
     status: Array
     tau: Array
-    contacts: Array  # (11 s,) see `ContactRecord.of`
+    contacts: Array  # (14 s,) see `ContactRecord.of`
     warm: Array  # what the next step begins with: see `ContactSettings.cold`
 
 
@@ -47,14 +47,14 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     count = inputs["step"].item() if "step" in inputs else 0.0
     dt = inputs["dt"].item() if settings.dt is None else settings.dt
     tau, tau_all = forces_of(model, settings, inputs, lambda c: (count + c) * dt)(q, v, 0.0)
-    slots = contact.contacts.slots
-    numbers, impulses, pushed, rubbed = np.split(warm, np.cumsum([slots, 3 * slots, contact.limit_count]))
+    slots, width = contact.contacts.slots, contact.contacts.width
+    numbers, impulses, pushed, rubbed = np.split(warm, np.cumsum([slots, width * slots, contact.limit_count]))
     friction = DryFriction.expected(contact.rubs, rubbed, v, dt, contact.tolerance)
 
     at = mechanism(model, q, v, tau_all, inputs.get("external_forces"))
     ahead = v if at.embedded is None else v + dt * at.embedded.bias()
     free = free_motion(at, friction.inertia(model.nv), dt, (1.0 / dt) * friction.impulses_on(ahead))
-    before = Before(numbers, impulses.reshape(-1, 3), pushed, rubbed)
+    before = Before(numbers, impulses.reshape(-1, width), pushed, rubbed)
     motion = contact_motion(
         model, contact, free, q, v, dt, before, friction, lambda: free_motion(at, np.zeros(model.nv), dt)
     )

@@ -18,6 +18,7 @@ redundant rows: then lam is one of many, and everything else is not touched by t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,7 +86,7 @@ def inverse_dynamics(
     True
     """
     model = model.spanning
-    settings = contact_settings(model, contacts or ContactOptions())
+    settings = contact_settings(model, replace(contacts or ContactOptions(), turning=False))
     if settings is None:
         raise UnsupportedError("inverse_dynamics: nothing can touch; without contacts, it is `sarrus.rnea`")
     driven = _driven(model, motors)
@@ -112,7 +113,7 @@ class RequiredForces(NamedTuple):
     """See `InverseDynamicsResult`."""
 
     tau: Array
-    contacts: Array  # (11 s,)
+    contacts: Array  # (14 s,)
     status: Array
     forces: Array
 
@@ -156,6 +157,7 @@ def required_forces(
         impulses=weight * f.reshape(-1, 3),
         points=np.stack([c.at.point for c in touching]),
         directions=np.stack([c.at.directions for c in touching]),
+        turns=np.zeros((len(touching), 0, 3)),
         gaps=vector(*(c.gap for c in touching)),
     )
     forces = joined([r.declared_force(weight * lam[r.span]) for r in rows])

@@ -10,7 +10,7 @@ import numpy as np
 
 from sarrus.spatial.arrays import Array
 
-SLOT_NUMBERS = 11  # of a slot in what a step records: candidate (-1: none), gap, point, normal, force on a
+SLOT_NUMBERS = 14  # of a slot in what a step records: candidate (-1: none), gap, point, normal, force and torque on a
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,21 +32,24 @@ class ContactRecord:
     points: Array  # (..., s, 3)
     normals: Array  # (..., s, 3) from the second geometry to the first
     forces: Array  # (..., s, 3) newtons
+    torques: Array  # (..., s, 3) newton metres about the points, of contacts that resist spinning and rolling
     names: tuple[tuple[str, str], ...]  # of the two geometries, by number
 
     @staticmethod
     def of(recorded: Array, names: Sequence[Sequence[str]]) -> ContactRecord:
-        """From what a step or a trajectory recorded, (..., 11 s)."""
+        """From what a step or a trajectory recorded, (..., 14 s)."""
         slots = np.asarray(recorded, float)
         slots = slots.reshape(*slots.shape[:-1], -1, SLOT_NUMBERS)
-        parts = (slots[..., 2:5], slots[..., 5:8], slots[..., 8:11])
+        points, normals, forces, torques = (slots[..., k : k + 3] for k in (2, 5, 8, 11))
         numbers = slots[..., 0].astype(int)
-        return ContactRecord(numbers, slots[..., 1], *parts, tuple((a, b) for a, b in names))
+        names = tuple((a, b) for a, b in names)
+        return ContactRecord(numbers, slots[..., 1], points, normals, forces, torques, names)
 
     def __getitem__(self, part: Any) -> ContactRecord:
         """Those of a part in time, or of one robot: `contacts[-1]`, `contacts[3, ::10]`."""
         numbers, gaps = self.numbers[part], self.gaps[part]
-        return ContactRecord(numbers, gaps, self.points[part], self.normals[part], self.forces[part], self.names)
+        points, normals = self.points[part], self.normals[part]
+        return ContactRecord(numbers, gaps, points, normals, self.forces[part], self.torques[part], self.names)
 
     @property
     def touching(self) -> Array:

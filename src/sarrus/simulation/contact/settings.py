@@ -11,7 +11,7 @@ from sarrus.errors import StateError, check_name, unknown_name
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
 from sarrus.mechanics.contact.broad_phase import own_pairs, roots_of
 from sarrus.mechanics.contact.contact_rows import Twist
-from sarrus.mechanics.contact.contact_set import ContactSet, contact_set
+from sarrus.mechanics.contact.contact_set import ContactSet, contact_set, resistance_to_turning
 from sarrus.mechanics.contact.narrow_phase import is_supported
 from sarrus.mechanics.contact.operator_choice import OPERATORS
 from sarrus.model.arguments import positive_number, whole_number
@@ -48,6 +48,7 @@ class ContactOptions:
     damping         N s/m of one that gives way
     joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
     tolerance       m/s to which the contact problem is solved
+    turning         whether contacts resist spinning and rolling where the model says so (`dimensions` 4 and 6)
     convex          the convex relaxation instead of Coulomb's law: what slides lifts off a little
     operator        what contact problems are solved with: "dense" (a matrix), or "sweeps" over the tree, wherever
                     contacts with the world allow it; None: that which is less work (`Simulation.notes` says why)
@@ -65,6 +66,7 @@ class ContactOptions:
     joint_limits: bool = True
     tolerance: float = 1e-6
     convex: bool = False
+    turning: bool = False
     operator: str | None = None
 
     def __post_init__(self) -> None:
@@ -109,8 +111,8 @@ class ContactSettings:
         """What the first step begins with, and every other with what the step before left: numbers of the contacts in
         the slots, their impulses, impulses of joint limits, and dry friction, as parts of its size.
         """
-        slots = self.contacts.slots
-        return (-1.0,) * slots + (0.0,) * (3 * slots + self.limit_count + len(self.rubs))
+        slots, width = self.contacts.slots, self.contacts.width
+        return (-1.0,) * slots + (0.0,) * (width * slots + self.limit_count + len(self.rubs))
 
 
 def contact_settings(model: Model, options: ContactOptions) -> ContactSettings | None:
@@ -118,7 +120,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
     pairs = [pair for pair in chosen_pairs(model, options) if is_supported(*_shapes(model, pair))]
     if not pairs:
         return None
-    contacts = contact_set(model, pairs, (), 0)
+    contacts = contact_set(model, pairs, (), 0, bool(options.turning))
     usual = usual_contacts(model, contacts)
     slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS, _slots_of_things(model))
     contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
@@ -172,6 +174,10 @@ def contact_notes(model: Model, options: ContactOptions) -> list[str]:
     if unsupported:
         words = ", ".join(unsupported)
         notes.append(f"not supported, these never touch: {words} (sarrus.distances says how far apart they are)")
+    turning = [pair for pair in chosen if any(resistance_to_turning(pair))]
+    if turning and not options.turning:
+        pairs = "1 pair resists" if len(turning) == 1 else f"{len(turning):,} pairs resist"
+        notes.append(f"{pairs} sliding, but neither spinning nor rolling (turning=True lets them, as --turning does)")
     left_out = len(meeting_pairs(model)) - len(chosen)
     if options.self_collision and options.pairs is None:
         own = len(own_pairs(model))

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.contact_rows import ContactPoint, frame_of_normal
-from sarrus.mechanics.contact.contact_set import Candidate
+from sarrus.mechanics.contact.contact_rows import ContactPoint, frame_of_normal, turns_about
+from sarrus.mechanics.contact.contact_set import Candidate, turns_of
 from sarrus.model.bodies import WORLD
 from sarrus.model.meeting_pairs import depth_first_order
 from sarrus.spatial.arrays import Scalar, vector
@@ -149,7 +149,11 @@ def contact_in_slot(
     gap, friction = (chosen([getattr(c, name) for c in candidates]) for name in ("gap", "friction"))
     moves = _moves(candidates, parents, number, chosen)
     which = chosen([float(c.number) for c in candidates])
-    at = ContactPoint(point, frame_of_normal(normal), moves, on=_touching_bodies(candidates, number))
+    directions = frame_of_normal(normal)
+    lengths = [chosen([c.lengths[k] for c in candidates]) for k in range(2)]
+    count = max(turns_of(c.lengths) for c in candidates)
+    turns = turns_about(directions, lengths, count)
+    at = ContactPoint(point, directions, moves, turns=turns, on=_touching_bodies(candidates, number))
     return Contact(which, active, gap, friction, at, chosen(bends))
 
 
