@@ -2,7 +2,7 @@
 
 Both are the same method with the same iterations, so that work decides: of what is made once, of two Gauss-Seidel
 sweeps (where contacts are swept) and of two Newton steps. The counts below were fitted to traced code, which they meet
-to some percent (`tests/mechanics/contact/test_operator_choice.py`; `python -m benchmarks.contact_operators` counts
+to some percent (`tests/simulation/contact/test_operators.py`; `python -m benchmarks.contact_operators` counts
 exactly). Tracing both to decide would take longer than compiling one.
 
 A matrix grows with the third power of the rows (or, where bodies have many contacts, of six per body), sweeps with the
