@@ -1,19 +1,21 @@
 """Robots and things thrown at the ground at random: what breaks, and how fast it goes.
 
-    python -m benchmarks.random_drops [--drops 320] [--seconds 1] [--file drops.jsonl] [robot ...]
+    python -m benchmarks.random_drops [--drops 320] [--seconds 0.6] [--file drops.jsonl] [robot ...]
 
-Random heights, orientations, joint positions and velocities; no motor does anything. Of every drop: whether all is
-finite; the deepest penetration of any candidate, whether it was given a slot or not; the worst status; and by how much
-the energy (kinetic, potential, elastic) ever grew. Each batch becomes a line of the file: begun again with the same
-file, what is there is not done again. A drop is made again by its robot, batch and number:
+Random heights, orientations, joint positions and velocities; no motor does anything. Of every drop, after every step:
+whether all is finite; the deepest penetration of any candidate, whether it was given a slot or not; the status; and by
+how much the energy (kinetic, potential, elastic) ever grew, looked at every fourth step. Each batch becomes a line of
+the file, with the commit that it ran on: begun again with the same file, what is there is not done again. A drop is
+made again by its robot, the size of the batch, the batch and its number, which the report has of all that are deep:
 
-    python -m benchmarks.random_drops go1 --only 3    # the batch
+    python -m benchmarks.random_drops talos --batch 500 --only 5 --drop 82
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -30,55 +32,77 @@ from sarrus.simulation.trajectory import Trajectory
 from sarrus.status import Status
 
 DT = 1e-3
-EVERY = 4  # steps from one state that is looked at to the next
+EVERY = 4  # steps from one state whose energy is looked at to the next
 DEEP = 1e-3  # metres: more penetration than that is counted
 GROWTH = 0.02  # of the energy that is turned over: more than that is not the order of the step
 BATCH = 32
+MANY = (12, 48)  # Newton steps: problems that take more are counted
+NAMED = 20  # deep drops that the report names, at most
 
 
-def batch_record(thrown: Scene, number: int, size: int, seconds: float) -> dict[str, Any]:
-    """What became of a batch of drops."""
+def batch_record(thrown: Scene, number: int, size: int, seconds: float, drop: int | None = None) -> dict[str, Any]:
+    """What became of a batch of drops, or of one of them."""
     q, v = thrown.throw(np.random.default_rng([number, NAMES.index(thrown.name)]), size)
-    simulation = sarrus.Simulation(
-        thrown.model, DT, contacts=thrown.options, record=("status", "iterations"), record_every=EVERY
-    )
+    if drop is not None:
+        q, v, size = q[drop : drop + 1], v[drop : drop + 1], 1
+    simulation = sarrus.Simulation(thrown.model, DT, contacts=thrown.options, record=("status", "iterations"))
     simulation.run(q[:1], v[:1], steps=1)  # compiled now
     began = time.perf_counter()
     found = simulation.run(q, v, duration=seconds)
     took = time.perf_counter() - began
     assert found.status is not None
     assert found.iterations is not None
-    gaps = np.minimum(thrown.gaps(found.q).min(axis=-1), 0.0)  # (B, T)
+    all_gaps = thrown.gaps(found.q)
+    which, gaps = all_gaps.argmin(axis=-1), np.minimum(all_gaps.min(axis=-1), 0.0)  # (B, T)
     grown = energy_growth(found)
+    deep = [
+        {
+            "drop": int(k if drop is None else drop), "step": int(at := gaps[k].argmin()), "mm": -1e3 * gaps[k, at],
+            "touching": " and ".join(thrown.contacts.pair_of(which[k, at]).names),
+            "status": found.status[k, max(0, at - 2) : at + 1].astype(int).tolist(),
+        }
+        for k in np.flatnonzero(gaps.min(axis=1) < -DEEP)
+    ]  # fmt: skip
     worst = found.status.max(axis=-1).astype(int)
     broken = ~np.isfinite(found.q).all(axis=(1, 2)) | ~np.isfinite(found.v).all(axis=(1, 2))
     return {
         "robot": thrown.name, "batch": number, "drops": size, "seconds": seconds,
-        "steps": size * round(seconds / DT), "took": took,
+        "steps": size * round(seconds / DT), "took": took, "commit": commit(), "deep": deep,
         "nan": int(broken.sum()), "started_inside": float(gaps[:, 0].min()),
         "penetration": (-gaps.min(axis=1)).tolist(), "energy_growth": grown.tolist(),
         "worst_status": worst.tolist(),
         "states": {str(code): int((found.status == code).sum()) for code in np.unique(found.status.astype(int))},
         "speed": np.abs(found.v).max(axis=(1, 2)).tolist(),
         "newton": np.percentile(found.iterations, [50, 95, 100]).tolist(),
+        "many": [int((found.iterations > count).sum()) for count in MANY],
     }  # fmt: skip
 
 
 def energy_growth(found: Trajectory) -> np.ndarray:
     """(B,) the most by which the energy ever grew, relative to what is turned over."""
-    energy = found.energy
+    energy = Trajectory(found.model, found.time[::EVERY], found.q[:, ::EVERY], found.v[:, ::EVERY]).energy
     total = energy.total
     growth = (total - np.minimum.accumulate(total, axis=1)).max(axis=1)
     return growth / (energy.kinetic.max(axis=1) + np.ptp(energy.potential, axis=1))
+
+
+def commit() -> str:
+    """What is checked out, with a plus where files differ from it; nothing outside of a repository."""
+    told = [
+        subprocess.run(["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True, check=False).stdout
+        for words in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+    ]
+    return told[0].strip() + ("+" if told[1].strip() else "")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("robots", nargs="*", default=list(NAMES), metavar="robot", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--drops", type=int, default=10 * BATCH, help="of all robots together")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of each drop")
+    parser.add_argument("--seconds", type=float, default=0.6, help="of each drop")
     parser.add_argument("--file", type=Path, default=None, help="lines of results; what is in it is not done again")
     parser.add_argument("--only", type=int, default=None, help="this batch")
+    parser.add_argument("--drop", type=int, default=None, help="of that batch, this drop")
     parser.add_argument("--batch", type=int, default=BATCH)
     given = parser.parse_args()
     console = Console(width=160)
@@ -97,13 +121,20 @@ def main() -> int:
             console.print(f"skipped {name}: no such file")
         for k in todo if thrown is not None else ():
             assert thrown is not None
-            record = batch_record(thrown, k, given.batch, given.seconds)
+            record = batch_record(thrown, k, given.batch, given.seconds, given.drop)
             records.append(record)
             console.print(f"{name} {k + 1}/{each}: {line(record)}", highlight=False)
-            if given.file is not None:
+            if given.file is not None and given.drop is None:
                 with given.file.open("a") as file:
                     file.write(json.dumps(record) + "\n")
     console.print(report(records))
+    worst = sorted(((d["mm"], r, d) for r in records for d in r["deep"]), key=lambda x: -x[0])
+    for _, r, d in worst[:NAMED]:
+        console.print(
+            f"{d['mm']:.2f} mm: {r['robot']} --batch {r['drops']} --only {r['batch']} --drop {d['drop']} at step "
+            f"{d['step']}, {d['touching']}, status of the last steps {d['status']}", highlight=False,
+        )  # fmt: skip
+    console.print(f"commits: {', '.join(sorted({r['commit'] for r in records}))}", highlight=False)
     codes = sorted({int(code) for r in records for code in r["states"]})
     for code in codes:
         console.print(f"status {code}: {Status(code).words}", highlight=False)
@@ -135,7 +166,8 @@ def report(records: list[dict[str, Any]]) -> Table:
     table = Table(title=f"random drops at {DT * 1e3:g} ms")
     columns = (
         f"robot,drops,NaN,> {DEEP * 1e3:g} mm,deepest mm 99 %,worst,"
-        f"energy + > {GROWTH:g},worst,all ok,states by status,Newton 50/95/100 %,steps/s"
+        f"energy + > {GROWTH:g},worst,all ok,states by status,Newton 50/95/100 %,"
+        f"{','.join(f'> {count}' for count in MANY)},steps/s"
     )
     for title in columns.split(","):
         table.add_column(title, justify="left" if title == "robot" else "right")
@@ -151,6 +183,7 @@ def report(records: list[dict[str, Any]]) -> Table:
             f"{1e3 * np.percentile(deep, 99):.2f}", f"{1e3 * deep.max():.2f}",
             str(int((grown > GROWTH).sum())), f"{grown.max():.2g}", f"{(worst == 0).mean():.4f}",
             ", ".join(f"{code}: {count}" for code, count in sorted(states.items())), "/".join(map(str, newton)),
+            *(f"{sum(r['many'][k] for r in mine) / sum(states.values()):.1e}" for k in range(len(MANY))),
             f"{sum(r['steps'] for r in mine) / sum(r['took'] for r in mine):,.0f}",
         )  # fmt: skip
     return table

@@ -8,10 +8,15 @@ from pathlib import Path
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+def figures(page: str, name: str) -> str:
+    """What is between `<!-- NAME figures -->` and `<!-- end -->` in a page of docs/."""
+    found = re.findall(rf"<!-- {name} figures -->\n(.*?)<!-- end -->", (DOCS / page).read_text(), re.DOTALL)
+    assert len(found) == 1, f"{page} has no place for the figures of {name}"
+    return found[0]
+
+
 def write_figures(page: str, name: str, text: str) -> None:
-    """Replace what is between `<!-- NAME figures -->` and `<!-- end -->` in a page of docs/."""
-    path = DOCS / page
-    found = path.read_text()
-    marks = rf"(<!-- {name} figures -->\n).*?(<!-- end -->)"
-    assert len(re.findall(marks, found, re.DOTALL)) == 1, f"{page} has no place for the figures of {name}"
-    path.write_text(re.sub(marks, lambda m: f"{m[1]}{text.strip()}\n{m[2]}", found, flags=re.DOTALL))
+    """Replace what `figures` gives."""
+    path, before = DOCS / page, figures(page, name)
+    mark = f"<!-- {name} figures -->\n"
+    path.write_text(path.read_text().replace(f"{mark}{before}<!-- end -->", f"{mark}{text.strip()}\n<!-- end -->"))

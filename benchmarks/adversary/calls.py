@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.adversary.one_call import Caller
+from benchmarks.adversary.patience import Patience, next_line
 
 FINE = ("right", "words")
 FAILURES = ("raw", "wrong", "crash", "hang")
 _ROOT = Path(__file__).parents[2]
 _HERE: dict[str, Any] = {"cwd": _ROOT, "env": os.environ | {"PYTHONPATH": str(_ROOT / "src")}}
-_PATIENCE = 60.0  # seconds for a call; the first one of a process compiles kernels
+_PATIENCE = 60.0  # seconds for a call (`patience.py`); the first one of a process compiles kernels
 
 
 @dataclass
@@ -84,7 +85,7 @@ def _watch(seed: int, start: int, stop: int, told: Callable[[str, str], None]) -
             lines: queue.Queue[str] = queue.Queue()
             reader = threading.Thread(target=_read, args=(process, lines))
             reader.start()
-            while line := _next(lines):
+            while line := _next(lines, process.pid):
                 word, _, rest = line.rstrip("\n").partition(" ")
                 if word == "try":
                     trying = rest
@@ -105,10 +106,10 @@ def _command(seed: int, start: int, stop: int) -> list[str]:
     return [sys.executable, "-m", __spec__.name, "--worker", str(seed), str(start), str(stop)]
 
 
-def _next(lines: queue.Queue[str]) -> str | None:
+def _next(lines: queue.Queue[str], pid: int) -> str | None:
     """The next line, an empty one at the end, None if there is none for too long."""
     try:
-        return lines.get(timeout=_PATIENCE)
+        return next_line(lines, Patience(pid, _PATIENCE))
     except queue.Empty:
         return None
 

@@ -33,13 +33,14 @@ import numpy as np
 from benchmarks.adversary import file_bases
 from benchmarks.adversary.file_peers import AGREES, UNKNOWN, compare_mjcf, compare_npz, compare_urdf
 from benchmarks.adversary.mutants import Mutant, mutate_npz, mutate_xml, mutate_yaml
+from benchmarks.adversary.patience import Patience, next_line
 
 KINDS = ("urdf", "urdf+", "mjcf", "yaml", "npz")
 SHARES = (0.34, 0.1, 0.34, 0.11, 0.11)
 CLASSES = ("agrees", "no peer", "loss reported", "refused", "unforeseen", "raw", "hang", "different")
 BAD = ("raw", "hang", "different")
-PATIENCE = 5.0  # seconds for a mutant
-START = 60.0  # seconds for a worker to begin
+PATIENCE = 5.0  # seconds for a mutant (`patience.py` says which seconds count)
+START = 60.0  # for a worker to begin
 PIECE = 10_000  # mutants that are kept together, to resume
 _OWN = 0.85  # how many mutants are of our own small files
 
@@ -104,6 +105,11 @@ class Judge:
         Trajectory(self.model, np.arange(5.0), T, 2 * T, tau=3 * T, settings={"dt": 0.1}).save(file)
         with np.load(file) as content:
             self.arrays = {name: content[name] for name in content}
+
+    def begin(self) -> None:
+        """Load what the first mutant of each kind would have to load: the peers, and what reads files."""
+        for kind in ("urdf", "mjcf"):
+            self.judge(Mutant(kind, self.own[kind][0], "as it is"))
 
     def mutant(self, index: int) -> Mutant:
         random = Random(f"{self.seed}:{index}")
@@ -187,6 +193,7 @@ def work(seed: int, first: int, last: int, step: int, kinds: tuple[str, ...]) ->
     os.dup2(quiet, 2)
     judge = Judge(seed, kinds)
     os.chdir(judge.folder)  # MuJoCo writes a log into the current folder
+    judge.begin()
     for index in range(first, last, step):
         mutant = judge.mutant(index)
         print("begin", index, mutant.kind, file=out, flush=True)
@@ -214,8 +221,8 @@ class Watched:
         self.lines.put(None)
 
     def say(self, seconds: float) -> str | None:
-        """The next line; None: it has ended. `queue.Empty`: it says nothing."""
-        return self.lines.get(timeout=seconds)
+        """The next line; None: it has ended. `queue.Empty`: it says nothing, and has used so many seconds."""
+        return next_line(self.lines, Patience(self.process.pid, seconds))
 
     def end(self) -> int:
         self.process.kill()

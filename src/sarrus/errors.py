@@ -1,5 +1,4 @@
-"""Every exception that Sarrus raises on purpose. Each names the culprit and, where there are some, the valid
-choices.
+"""Every exception that Sarrus raises on purpose. Each names the culprit and, if there are any, the valid choices.
 
 >>> issubclass(sarrus.errors.StateError, ValueError)
 True

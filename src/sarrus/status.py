@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """An integer, larger the worse; `.words` says what it means and, where there is something to do, what.
+    """An integer; larger is worse. `.words` says what it means and, where something can be done, what.
 
     >>> sarrus.Status.OK.words, sarrus.Status(0) is sarrus.Status.OK
     ('ok', True)
@@ -48,15 +48,15 @@ _WORDS = {
     Status.INFEASIBLE: "infeasible: least-squares solution",
     Status.MAX_ITERATIONS: "stopped at max_iterations",
     Status.CONTACTS_LEFT_OUT: "contacts left out: more at once than slots (ContactOptions(slots=...)), or too sudden",
-    Status.CLUSTER_SINGULAR: "near a singularity of an embedded cluster: take a method for implicit constraints",
-    Status.NOT_DETERMINED: "not determined: so near a singularity that rounding decides",
+    Status.CLUSTER_SINGULAR: "near a singularity of an embedded cluster: use a method for constraint rows instead",
+    Status.NOT_DETERMINED: "not determined: so close to a singularity that rounding decides",
     Status.MOMENTUM_NOT_BALANCED: "momentum not balanced: rounding, in a singular limb or because mu is too large",
     Status.NOT_PROJECTED: "not on the constraints: projection did not converge",
-    Status.OTHER_BRANCH: "assembled on another branch: the reference's does not reach there",
-    Status.NOT_CLOSER: "not found: no step from here comes nearer",
-    Status.NO_ASSEMBLY: "not found: no assembly has these joints there",
+    Status.OTHER_BRANCH: "assembled on another branch: that of the reference does not reach this far",
+    Status.NOT_CLOSER: "not found: no step from here reduces the error",
+    Status.NO_ASSEMBLY: "not found: no assembly has these joint positions",
     Status.STEP_TOO_SMALL: "step too small: the tolerance cannot be met",
     Status.INPUT_NOT_FINITE: "input not finite",
     Status.NOT_FINITE: "result not finite",
-    Status.DIVERGED: "diverged: not finite, or beyond 1e8; frozen at the last good state",
+    Status.DIVERGED: "diverged: not finite, or larger than 1e8; frozen at the last good state",
 }

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+import sarrus
 from benchmarks.adversary.equations import equations
 from benchmarks.adversary.mechanisms import FAMILIES, generator, make
 from benchmarks.adversary.states import CLASSES, CLOSED, closed, has_loops, of_positions
@@ -86,3 +87,10 @@ def test_loops_close_at_home():
     assert model.home is not None
     _, _, good = closed(model, model.home[None], np.zeros((1, model.nv)), steps=0)
     assert good.all()
+
+
+def test_rows_of_numbers_on_joints_whose_axes_turn_are_planned():
+    """A closure whose rows are constants of the robot, on a joint whose subspace is not: what is embedded is traced."""
+    mechanism = make("any closure", 5)
+    assert mechanism is not None
+    assert sarrus.plan(mechanism.model, cache=False).algorithm

@@ -170,3 +170,14 @@ def test_branches_in_every_interpreter():
         assert np.allclose(
             np.array(ca.Function("f", [symbols], [ca.vertcat(*expressions)])([a, b, 4.0, 9.0])).ravel(), expected
         )
+
+
+def test_a_sign_goes_into_a_constant_that_is_recorded_later():
+    graph = Graph()
+    x, y = graph.inputs(0, 2)
+    negated = -(x * 2.0)
+    tape = tape_of(graph, (Port("x", (2,)),), {"z": np.array([negated, y * y * -2.0])})
+    assert Op.NEG not in tape.op
+    for k, used in enumerate(tape.operands(list(range(len(tape))))):
+        assert all(a < k for a in used)
+    assert [float(z) for z in run(tape, [[3.0, 0.5]])[0]] == [-6.0, -0.5]

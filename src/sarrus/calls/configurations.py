@@ -12,12 +12,12 @@ from sarrus.spatial.parameter import is_casadi
 
 
 def integrate(model: Model, q: Any, v: Any) -> Any:
-    """q moved by the tangent v for unit time: rotations by the exponential, not by addition.
+    """q moved along the tangent v for unit time; rotations use the exponential map instead of addition.
 
     q        (nq,) or (B, nq), or CasADi
     v        (nv,) or (B, nv), or CasADi; a velocity times a time
     returns  what q is: an array, or a CasADi vector
-    errors   `StateError`: a wrong shape, or numbers that are not finite
+    errors   `StateError`: the wrong shape, or numbers that are not finite
 
     >>> sarrus.integrate(sarrus.zoo.chain(2), [0.0, 0.0], [0.1, 0.2])
     array([0.1, 0.2])
@@ -28,13 +28,13 @@ def integrate(model: Model, q: Any, v: Any) -> Any:
 
 
 def difference(model: Model, q0: Any, q1: Any) -> Any:
-    """The shortest tangent v (nv,) or (B, nv) with integrate(q0, v) = q1; of CasADi symbols too.
+    """The shortest tangent v (nv,) or (B, nv) with integrate(q0, v) = q1; also of CasADi symbols.
 
-    On symbols, quaternions are taken to have length one.
+    For symbols, quaternions are assumed to have unit length.
 
     q0, q1   (nq,) or (B, nq): rad, m, unit quaternions xyzw
     returns  (nv,) or (B, nv): rad, m
-    errors   `StateError`: a wrong shape, or numbers that are not finite
+    errors   `StateError`: the wrong shape, or numbers that are not finite
 
     >>> sarrus.difference(sarrus.zoo.chain(2), [0.0, 0.0], [0.1, 0.2])
     array([0.1, 0.2])

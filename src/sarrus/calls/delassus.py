@@ -41,14 +41,14 @@ def default_delassus_method(model: Model) -> str:
 def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Any:
     """J M^-1 J^T (m, m) of the declared constraints, plus `damping` on its diagonal.
 
-    method: default or "auto", that which costs least on this robot among those that take its constraints. The matrix is
+    method: default or "auto": the cheapest on this robot among those that support its constraints. The matrix is
     singular where rows depend on each other (redundant constraints, singular configurations); damping > 0 makes it
-    definite.
+    positive definite.
 
     q        (nq,) or (B, nq)
     damping  added to the diagonal
     returns  (m, m) or (B, m, m): 1/kg, 1/(kg m^2)
-    errors   `UnsupportedError`: no constraints, or some that the method does not take
+    errors   `UnsupportedError`: no constraints, or some that the method does not support
 
 
     >>> robot = sarrus.zoo.chain_welded_tip(7)
@@ -64,13 +64,13 @@ def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0
 
 
 def delassus_cholesky(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Array:
-    """Lower triangular L with L L^T = `delassus(...)`. Rows that depend on each other are an error that names them.
+    """Lower triangular L with L L^T = `delassus(...)`. If rows depend on each other, an error names them.
 
     q        (nq,) or (B, nq)
     method   the name of an algorithm: ltl_osim, pv_osim, pv_osimr, efpa or kjr; default: as in `delassus`
     damping  added to the diagonal
     returns  (m, m) or (B, m, m)
-    errors   `UnsupportedError`: no constraints, or some that the method does not take;
+    errors   `UnsupportedError`: no constraints, or some that the method does not support;
              `StateError`: rows that depend on each other
 
 
@@ -92,13 +92,13 @@ def delassus_cholesky(model: Model, q: Any, method: str | None = None, damping: 
 
 
 def operational_space_inertia(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Array:
-    """Lambda = (J M^-1 J^T + damping)^-1 (m, m). Rows that depend on each other are an error that names them.
+    """Lambda = (J M^-1 J^T + damping)^-1 (m, m). If rows depend on each other, an error names them.
 
     q        (nq,) or (B, nq)
     method   the name of an algorithm: ltl_osim, pv_osim, pv_osimr, efpa or kjr; default: as in `delassus`
     damping  added to the diagonal
     returns  (m, m) or (B, m, m): kg, kg m^2
-    errors   `UnsupportedError`: no constraints, or some that the method does not take;
+    errors   `UnsupportedError`: no constraints, or some that the method does not support;
              `StateError`: rows that depend on each other
 
 

@@ -62,19 +62,19 @@ def forward_dynamics(
 ) -> ConstrainedDynamicsResult:
     """Accelerations and constraint forces: M qdd + c = tau + J^T forces, subject to the model's constraints.
 
-    method     one of `sarrus.methods()` or its name; "auto": by the model's plan (`sarrus.plan`), made if need be.
-               Default: by the plan if there is one. Until then: aba without constraints (ce_aba where all are
-               embedded), constrained_aba with constraints of links against the world, lcaba with loops, prox_bbo where
-               the centre of mass is constrained
+    method     one of `sarrus.methods()` or its name; "auto": the model's plan (`sarrus.plan`), which is made if
+               necessary. Default: the plan if there is one; otherwise aba without constraints (ce_aba if all are
+               embedded), constrained_aba for constraints of links against the world, lcaba for loops, prox_bbo if the
+               centre of mass is constrained
     arguments  further inputs and options of the method: `k`, `external_forces`, `weight`, ...
 
-    Arrays are (n,) or (B, n). What a method does not support is an error in words.
+    Arrays are (n,) or (B, n). If a method does not support the model, an error explains why.
 
     q          (nq,) or (B, nq)
     v, tau     (nv,) or (B, nv): rad/s, m/s; N m, N
     returns    `qdd`, `forces`, `residual`, `iterations`, `status`, `fallback`, as `lcaba` does
-    errors     `StateError`: arrays of a wrong shape, or not finite; `UnknownNameError`: no such method;
-               `UnsupportedError`: a method that cannot do this model
+    errors     `StateError`: arrays of the wrong shape, or not finite; `UnknownNameError`: no such method;
+               `UnsupportedError`: the method does not support this model
 
     >>> robot = sarrus.zoo.chain_welded_tip(7)
     >>> q, v = sarrus.random_state(robot, rng=0)

@@ -36,7 +36,7 @@ _CHUNK = 256  # states per NumPy call of a batch: bounds the memory of the inter
 
 @contextmanager
 def interpreted(yes: bool = True) -> Iterator[None]:
-    """Inside, public calls run the text of algorithms (or, with `False`, compile themselves again): for `pdb`.
+    """Within this context, public calls run the source of algorithms (or, with `False`, compile again): for `pdb`.
 
     The environment variable SARRUS_INTERPRET=1 does the same for a whole program.
 

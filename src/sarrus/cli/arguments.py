@@ -42,26 +42,32 @@ Robot = Annotated[
     ),
 ]
 Extended = Annotated[
-    Path | None, typer.Option(help="A YAML file of example-parallel-robots: which frames of the URDF close loops.")
+    Path | None,
+    typer.Option(help="A YAML file of example-parallel-robots, which says what closes the loops of the URDF."),
 ]
 FloatingBase = Annotated[
     bool | None,
-    typer.Option("--floating-base/--fixed-base", help="Put the root on a free joint (default: as the file says)."),
+    typer.Option(
+        "--floating-base/--fixed-base", help="Put the root on a free joint, or fix it (default: as the file says)."
+    ),
 ]
 AllowOutside = Annotated[
-    bool, typer.Option("--allow-outside", help="Read files that an MJCF includes also outside its folder.")
+    bool, typer.Option("--allow-outside", help="Allow an MJCF file to read files outside its folder.")
 ]
 Ground = Annotated[
-    bool, typer.Option("--ground", help="Put a floor under the robot, at z = 0, unless something of its world touches.")
+    bool,
+    typer.Option(
+        "--ground", help="Put a floor at z = 0 under the robot, unless its world already has a shape to stand on."
+    ),
 ]
 Configuration = Annotated[
     str | None,
     typer.Option(
-        "--q", help="A configuration: numbers, separated by commas or spaces. Default: the file's pose, or neutral."
+        "--q", help="A configuration: numbers separated by commas or spaces. Default: the pose in the file, or neutral."
     ),
 ]
 Method = Annotated[str, typer.Option("--method", "-m", help="An algorithm, e.g. aba, rnea, crba.")]
-FrameName = Annotated[str | None, typer.Option("--frame", help="For algorithms of a frame: its name.")]
+FrameName = Annotated[str | None, typer.Option("--frame", help="The name of the frame, for algorithms that need one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")]
 Controller = Annotated[
     str,

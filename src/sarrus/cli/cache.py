@@ -10,7 +10,7 @@ from sarrus.cli import arguments
 from sarrus.codegen.runtime.cache import cache_clear, cache_info
 
 cache = typer.Typer(
-    help="Compiled kernels on disk: where they are, how large, and how to forget them.", no_args_is_help=True
+    help="Compiled kernels on disk: where they are, how large they are, and how to delete them.", no_args_is_help=True
 )
 
 
@@ -33,5 +33,5 @@ def info(as_json: arguments.AsJson = False) -> None:
 
 @cache.command()
 def clear() -> None:
-    """Forget all compiled kernels. They are compiled again when needed."""
+    """Delete all compiled kernels. They are compiled again when needed."""
     typer.echo(f"removed {cache_clear()} files")

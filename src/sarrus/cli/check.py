@@ -29,8 +29,8 @@ def check(
         [bold]sarrus check zoo:sarrus_linkage[/bold]                 a redundant row, and it moves
         [bold]sarrus check robot.urdf --extended robot.yaml[/bold]   loops of example-parallel-robots
 
-    Where loops are open at the given configuration, a near one is searched at which they are closed. Exit code 1: there
-    is none, or constraints contradict each other. Redundant rows are no fault.
+    If loops are open at the given configuration, a nearby one at which they are closed is searched for. Exit code 1:
+    there is none, or constraints contradict each other. Redundant rows are not an error.
     """
     with spinner("loading and checking", as_json):
         model = arguments.robot_from(robot, floating_base, extended, allow_outside)

@@ -20,7 +20,7 @@ def codegen(
     floating_base: arguments.FloatingBase = None,
     allow_outside: arguments.AllowOutside = False,
     frame: arguments.FrameName = None,
-    single_precision: Annotated[bool, typer.Option("--float32", help="float instead of double.")] = False,
+    single_precision: Annotated[bool, typer.Option("--float32", help="Use float instead of double.")] = False,
 ) -> None:
     """Write one dependency-free C99 file and its header: the algorithm, unrolled for this robot.
 

@@ -32,7 +32,7 @@ def info(
     allow_outside: arguments.AllowOutside = False,
     as_json: arguments.AsJson = False,
 ) -> None:
-    """Bodies, joints, loops, actuators, geometries and keyframes, what the import dropped, and operation counts.
+    """Bodies, joints, loops, actuators, geometries, keyframes, the import report, and operation counts.
 
     Operation counts are exact: additions, multiplications, divisions and sines of the code that Sarrus would compile
     for this robot.

@@ -28,26 +28,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="""Constrained rigid-body dynamics, compiled for your robot.
 
-    Look at a robot, and at what computing its dynamics costs:
+    Describe a robot, and what computing its dynamics costs:
 
         [bold]sarrus info robot.urdf --floating-base[/bold]
-        [bold]sarrus info zoo:chain:7[/bold]            a mechanism that Sarrus brings
-        [bold]sarrus info example:talos_full_v2[/bold]  a robot of the package example-robot-data
+        [bold]sarrus info zoo:chain:7[/bold]            a mechanism that comes with Sarrus
+        [bold]sarrus info example:talos_full_v2[/bold]  a robot from the package example-robot-data
 
-    See whether its loops close, and what they leave free:
+    Check whether its loops close, and what they leave free to move:
 
         [bold]sarrus check cassie.xml[/bold]
 
-    See how its dynamics are best computed, and why:
+    Find the best way to compute its dynamics:
 
         [bold]sarrus plan cassie.xml --draw cassie.svg[/bold]
 
-    Look at it in the browser; let it move:
+    View it in the browser; simulate it:
 
         [bold]sarrus view zoo:stewart[/bold]
         [bold]sarrus simulate zoo:four_bar --duration 10 --save swing.npz --view[/bold]
 
-    Compile its dynamics to native code, validate and time them; or write C:
+    Compile its dynamics to native code, validate and time them, or write C:
 
         [bold]sarrus bench example:go1 --floating-base --method aba[/bold]
         [bold]sarrus codegen robot.urdf --method rnea -o generated[/bold]
@@ -79,7 +79,7 @@ app.add_typer(cache, name="cache")
 
 @app.command()
 def cite(methods: Annotated[list[str], typer.Argument(help="Algorithms, e.g. pv efpa.")]) -> None:
-    """BibTeX of the publications behind algorithms."""
+    """BibTeX entries of the publications behind algorithms."""
     typer.echo(sarrus.cite(*methods))
 
 

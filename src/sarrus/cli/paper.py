@@ -17,8 +17,8 @@ def paper(
         list[str] | None, typer.Argument(help="Tables and figures, or a paper's letter: A.table2 B")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few states: under five minutes.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Measure also what was measured before.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder of the results and of the report.")] = Path("build/paper"),
+    again: Annotated[bool, typer.Option("--again", help="Measure again what has already been measured.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the results and the report.")] = Path("build/paper"),
 ) -> None:
     """Run every table and figure of the five papers, and write one report (HTML and Markdown).
 
@@ -27,7 +27,7 @@ def paper(
         [bold]sarrus paper --quick[/bold]
         [bold]sarrus paper E.fig4a --again[/bold]
 
-    The benchmarks are not part of the package: this runs in a clone of the repository. A run that was stopped goes on.
+    The benchmarks are not part of the package, so this needs a clone of the repository. An interrupted run continues.
     """
     if not Path("benchmarks/paper/__main__.py").is_file():
         raise UnsupportedError("sarrus paper: there is no benchmarks/paper here. Run it in a clone of the repository")

@@ -17,28 +17,28 @@ from sarrus.errors import UnsupportedError
 def plan(
     robot: arguments.Robot,
     contact: Annotated[
-        list[str] | None, typer.Option(help="A frame that is welded to the world; `FRAME:3` holds only its origin.")
+        list[str] | None, typer.Option(help="A frame to weld to the world; `FRAME:3` holds only its origin.")
     ] = None,
-    single: Annotated[bool, typer.Option("--single", help="For single states instead of batches.")] = False,
+    single: Annotated[bool, typer.Option("--single", help="Plan for single states instead of batches.")] = False,
     draw: Annotated[
         Path | None,
-        typer.Option(help="Write a drawing of the mechanism and the plan there: .svg, or .png, .pdf by matplotlib."),
+        typer.Option(help="Draw the mechanism and the plan to FILE.svg, or .png, .pdf with matplotlib."),
     ] = None,
-    recuts: Annotated[bool, typer.Option("--recuts", help="Say what cutting loops elsewhere would save.")] = False,
+    recuts: Annotated[bool, typer.Option("--recuts", help="Report what cutting loops elsewhere would save.")] = False,
     extended: arguments.Extended = None,
     floating_base: arguments.FloatingBase = None,
     allow_outside: arguments.AllowOutside = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Plan anew, whatever is on disk.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Plan again, even if there is a plan on disk.")] = False,
     as_json: arguments.AsJson = False,
 ) -> None:
-    """What to embed, which method, in which order: candidates with exact counts, what was chosen and what ruled out.
+    """How to compute the dynamics: candidates with exact counts, which one was chosen, and why the others were not.
 
     For example:
 
         [bold]sarrus plan zoo:geared_quadruped --draw quadruped.svg[/bold]
         [bold]sarrus plan digit.xml --contact left-foot --contact right-foot[/bold]
 
-    The plan is kept on disk; `sarrus.forward_dynamics`, `sarrus.compile(model)` and `sarrus simulate` go by it.
+    The plan is kept on disk; `sarrus.forward_dynamics`, `sarrus.compile(model)` and `sarrus simulate` follow it.
     """
     with spinner("loading and planning", as_json):
         model = arguments.robot_from(robot, floating_base, extended, allow_outside)

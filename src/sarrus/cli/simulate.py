@@ -40,51 +40,59 @@ _BATCH_RECORDS = 100  # states of each robot of a batch that are kept, unless --
 def simulate(
     robot: arguments.Robot,
     duration: Annotated[float, typer.Option("--duration", "-d", help="Seconds.")] = 5.0,
-    dt: Annotated[float | None, typer.Option(help="Seconds per step. Default: the file's, or 0.001.")] = None,
+    dt: Annotated[float | None, typer.Option(help="Seconds per step. Default: that of the file, or 0.001.")] = None,
     integrator: Annotated[
         str | None,
         typer.Option(
-            help="semi_implicit_euler, implicit, rk4 or adaptive (the last two without contacts). Default: the file's; "
-            "implicit where joints are stiff, rk4 or adaptive where nothing touches and nothing brakes, else the first."
+            help="semi_implicit_euler, implicit, rk4 or adaptive (the last two without contacts). Default: as in the "
+            "file; implicit if joints are stiff, rk4 or adaptive without contacts and damping, otherwise the first."
         ),
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", "-m", help="Of forward dynamics, e.g. lcaba. Default: what fits the robot."),
+        typer.Option("--method", "-m", help="Method of forward dynamics, e.g. lcaba. Default: chosen for the robot."),
     ] = None,
     controller: arguments.Controller = "none",
-    kp: Annotated[float | None, typer.Option(help="Of the PD controller. Default: 100, less for light joints.")] = None,
-    kd: Annotated[float | None, typer.Option(help="Of the PD controller. Default: 10, less for light joints.")] = None,
-    batch: Annotated[int | None, typer.Option(min=1, help="So many robots, from random states, in one go.")] = None,
+    kp: Annotated[
+        float | None, typer.Option(help="Proportional gain of the PD controller. Default: 100, less for light joints.")
+    ] = None,
+    kd: Annotated[
+        float | None, typer.Option(help="Derivative gain of the PD controller. Default: 10, less for light joints.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Simulate this many robots at once, from random states.")
+    ] = None,
     q: Annotated[
         str | None,
         typer.Option(
             "--q",
-            help="Start: home (the file's pose), neutral, random, or numbers. Default: home; random with --batch.",
+            help="Start: home (the pose in the file), neutral, random, or numbers. Default: home; random with --batch.",
         ),
     ] = None,
     keyframe: Annotated[
         str | None,
         typer.Option(
-            help="Start at a keyframe of the file; without a controller, its controls act (see `sarrus info`)."
+            help="Start at a keyframe of the file, under its controls unless there is a controller (see `sarrus info`)."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of what is random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     contacts: Annotated[
-        bool, typer.Option("--contacts/--no-contacts", help="Whether geometries that can meet do touch.")
+        bool, typer.Option("--contacts/--no-contacts", help="Whether geometries that can meet are in contact.")
     ] = True,
     restitution: Annotated[
-        float, typer.Option(help="Part of the speed with which what hits something leaves it again, 0 to 1.")
+        float, typer.Option(help="Coefficient of restitution: rebound speed over impact speed, 0 to 1.")
     ] = 0.0,
+    stiffness: Annotated[float | None, typer.Option(help="N/m of contacts that give way. Default: rigid.")] = None,
+    damping: Annotated[float, typer.Option(help="N s/m of contacts that give way.")] = 0.0,
     self_collision: Annotated[
-        bool, typer.Option("--self-collision", help="Let bodies of one robot touch each other, too.")
+        bool, typer.Option("--self-collision", help="Let bodies of the same robot touch each other.")
     ] = False,
     turning: Annotated[
-        bool, typer.Option("--turning", help="Contacts resist spinning and rolling, too, where the file says so.")
+        bool, typer.Option("--turning", help="Let contacts resist spinning and rolling where the file says so.")
     ] = False,
-    limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Whether limits of joints hold.")] = True,
+    limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Whether joint limits are enforced.")] = True,
     slots: Annotated[
-        int | None, typer.Option(min=1, help="How many contacts there may be at a time. Default: what seems enough.")
+        int | None, typer.Option(min=1, help="How many contacts there may be at a time. Default: an estimate.")
     ] = None,
     ground: arguments.Ground = False,
     embed: Annotated[
@@ -94,24 +102,28 @@ def simulate(
         int | None, typer.Option(min=0, help="Steps between projections onto the constraints; 0: never. Default: 10.")
     ] = None,
     stabilization: Annotated[
-        float | None, typer.Option(help="Baumgarte's time constant in seconds, instead of projections.")
+        float | None, typer.Option(help="Time constant of Baumgarte stabilization in seconds, instead of projections.")
     ] = None,
     every: Annotated[
-        int | None, typer.Option(min=1, help="Record every K-th step. Default: 1; with --batch about 100 states.")
+        int | None, typer.Option(min=1, help="Record every K-th step. Default: 1; with --batch, about 100 states.")
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Write the trajectory: FILE.npz, FILE.parquet, or a directory: streamed, memory bounded."),
+        typer.Option(
+            help="Write the trajectory to FILE.npz or FILE.parquet, or stream it to a directory with bounded memory."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the directory of --save.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from what is in the directory of --save.")] = False,
     cluster: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="With --batch: on the workers of a Ray cluster, at HOST:PORT, auto or local (needs ray).",
+            help="With --batch: run on the workers of a Ray cluster at HOST:PORT, auto or local (needs ray).",
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw it: FILE.png, .pdf or .svg (needs matplotlib).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Plot the motion to FILE.png, .pdf or .svg (needs matplotlib).")
+    ] = None,
     view: Annotated[bool, typer.Option("--view", help="Play it in the browser (needs viser).")] = False,
     extended: arguments.Extended = None,
     floating_base: arguments.FloatingBase = None,
@@ -119,19 +131,20 @@ def simulate(
     as_json: arguments.AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Let a robot move: from a state on, with or without a controller, alone or in a batch.
+    """Simulate a robot from an initial state, with or without a controller, alone or in a batch.
 
-    A four-bar that swings for ten seconds, recorded, drawn and played:
+    A four-bar that swings for ten seconds, saved, plotted and played:
 
         [bold]sarrus simulate zoo:four_bar -d 10 --integrator rk4 --save swing.npz --plot swing.png --view[/bold]
 
-    A robot on the floor of its file, from a keyframe and under its servos; a ball that bounces; one that is in the air:
+    A robot on the floor of its file, starting at a keyframe and held by its servos; a ball that bounces; a robot in
+    free fall:
 
         [bold]sarrus simulate go1/scene.xml --keyframe home --view[/bold]
         [bold]sarrus simulate ball.xml --restitution 0.8[/bold]
         [bold]sarrus simulate go1/scene.xml --no-contacts[/bold]
 
-    A quadruped of the zoo on a floor, held by PD; a humanoid whose soles are welded; a thousand Stewart platforms:
+    A quadruped from the zoo on a floor, held by PD control; a humanoid with welded soles; a thousand Stewart platforms:
 
         [bold]sarrus simulate zoo:geared_quadruped --ground -c pd[/bold]
         [bold]sarrus simulate zoo:biped:True --controller pd --kp 400 --kd 20[/bold]
@@ -141,12 +154,13 @@ def simulate(
 
         [bold]sarrus simulate zoo:stewart --batch 100000 -d 1 --cluster auto --save sweep[/bold]
 
-    Geometries that can meet touch, with friction; joint limits and loops hold in the same solve. What was decided and
-    what does not happen is said as notes: implicit steps because joints are stiff, shapes that never touch, no floor.
+    Geometries that can meet are in contact, with friction; joint limits and loops are solved together with them. What
+    was decided and what does not happen is said as notes: implicit steps because joints are stiff, shapes that never
+    touch, no floor.
 
     Ctrl-C ends it early and keeps what was computed.
 
-    Exit codes: 0 all is well, 1 states did not converge or diverged, 2 bad usage, 130 Ctrl-C.
+    Exit codes: 0 success, 1 states did not converge or diverged, 2 bad usage, 130 Ctrl-C.
     """
     if not (np.isfinite(duration) and duration >= 0.0):
         raise StateError(f"--duration {duration:g}: expected a positive number of seconds")
@@ -154,9 +168,10 @@ def simulate(
         raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
     if q is not None and keyframe is not None:
         raise StateError("--q and --keyframe both say where it starts: give one of them")
-    if (restitution or self_collision or turning) and not contacts:
+    if (restitution or stiffness or damping or self_collision or turning) and not contacts:
         raise StateError(
-            "--restitution, --self-collision and --turning are of contacts: give them without --no-contacts"
+            "--restitution, --stiffness, --damping, --self-collision and --turning are of contacts: give them without "
+            "--no-contacts"
         )
     if cluster is not None and batch is None:
         raise StateError("--cluster is for many robots: give --batch N")
@@ -181,7 +196,12 @@ def simulate(
                 raise StateError(f"--duration {duration:g} is shorter than one step of {dt:g} s: nothing would move")
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
             touching = sarrus.ContactOptions(
-                restitution=restitution, self_collision=self_collision, slots=slots, turning=turning
+                restitution=restitution,
+                self_collision=self_collision,
+                slots=slots,
+                turning=turning,
+                stiffness=stiffness,
+                damping=damping,
             )
             options = touching if contacts else False
             integrator, notes = integrator_for(model, integrator, options, dt, chosen is not None)

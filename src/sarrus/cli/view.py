@@ -25,22 +25,21 @@ def view(
     extended: arguments.Extended = None,
     floating_base: arguments.FloatingBase = None,
     allow_outside: arguments.AllowOutside = False,
-    port: Annotated[int, typer.Option(help="Of the web page; the next free one if it is taken.")] = 8080,
-    host: Annotated[str, typer.Option(help="0.0.0.0 lets other machines look.")] = "127.0.0.1",
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser on the page.")] = True,
+    port: Annotated[int, typer.Option(help="Port of the web page; if it is taken, the next free one.")] = 8080,
+    host: Annotated[str, typer.Option(help="0.0.0.0 makes it visible to other machines.")] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Look at a robot in the browser: its shapes, joints that move with their loops closed, forces, trajectories.
+    """View a robot in the browser: its shapes, joints that move with their loops closed, forces, trajectories.
 
     For example:
 
         [bold]sarrus view cassie.xml[/bold]
         [bold]sarrus view zoo:biped --ground --trajectory demo_output/biped.npz[/bold]
 
-    Of a robot on the ground, contacts and their forces are drawn while it is played; what slips is orange.
+    For a robot on the ground, contacts and their forces are drawn during playback; contacts that slip are orange.
 
-    Where a file brings no shapes, or their meshes are not there, capsules are drawn from the kinematics. Ctrl-C ends
-    it.
-    Needs viser: pip install "sarrus\\[viewer]"
+    If a file has no shapes, or their meshes are missing, capsules are drawn from the kinematics. Ctrl-C ends it. Needs
+    viser: pip install "sarrus\\[viewer]"
     """
     console = Console()
     with spinner("loading and compiling"):

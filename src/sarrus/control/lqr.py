@@ -39,8 +39,8 @@ Rows = list[tuple[dict[int, Array], Array]]
 
 
 class LqrResult(NamedTuple):
-    """`status` is a `sarrus.Status`. OK: dynamics and constraints hold and every control is stationary, to 1e-8 of the
-    size of their terms. INFEASIBLE: some constraint cannot be met.
+    """`status` is a `sarrus.Status`. OK: the dynamics and constraints hold and every control is stationary, to 1e-8 of
+    the size of their terms. INFEASIBLE: some constraint cannot be met.
 
     >>> stages = [sarrus.LqrStage(-1, [[1.0]], [[1.0]], Q=[[1.0]], R=[[1.0]])]
     >>> result = sarrus.lqr(stages, x0=[2.0])
@@ -60,15 +60,16 @@ def lqr(stages: Sequence[LqrStage], x0: Any = None, constraints: Sequence[LqrCon
     """The controls of least cost on a chain or tree of stages, subject to linear equations between states.
 
     stages       parents first: `LqrStage(parent, A, B, c, Q, q, R, r)`
-    x0           the initial state; None: the state of stage 0 is free (its A counts for nothing, its B as well if it
-                 has no columns), as a floating base is
+    x0           the initial state; None: the state of stage 0 is free, like a floating base (its A is ignored, and so
+                 is its B if it has no columns)
     constraints  `LqrConstraint({stage: matrix}, value)`: path and terminal constraints, periodic problems, agents
 
-    The work grows linearly with the stages: a Riccati recursion in which rows of constraints travel along until they
-    can be eliminated. Controls that several children of a stage share, as in trees of scenarios: `scenario_tree`.
+    The work grows linearly with the number of stages: this is a Riccati recursion in which constraint rows travel along
+    until they can be eliminated. If several children of a stage share a control, as in scenario trees, use
+    `scenario_tree`.
 
     returns      states, controls, multipliers, cost, residual and status
-    errors       `ModelError`: matrices that do not fit each other, a parent that is not before its child
+    errors       `ModelError`: matrices whose sizes do not match, a parent that does not come before its child
 
     >>> brake = [sarrus.LqrStage(k - 1, [[1, 0.1], [0, 1]], [[0.005], [0.1]], R=[[1.0]]) for k in range(10)]
     >>> stop = sarrus.LqrConstraint({9: np.eye(2)}, [0.0, 0.0])

@@ -16,7 +16,7 @@ START = -1  # the parent of a stage that follows the initial state
 
 @dataclass(frozen=True, eq=False)
 class LqrStage:
-    """A state x that follows that of its parent: x = A x_parent + B u + c, at the cost
+    """A state x that follows from that of its parent, x = A x_parent + B u + c, at the cost
     1/2 x^T Q x + q^T x + 1/2 u^T R u + r^T u.
 
     parent  the number of a stage before it; -1: x_parent is the initial state
@@ -26,7 +26,7 @@ class LqrStage:
     q, r    (n,) and (m,)
     Q, R    symmetric, positive semidefinite; R + B^T (cost to go) B must be positive definite
 
-    c, Q, q, R and r are zero where they are left out (None).
+    c, Q, q, R and r are zero if they are left out (None).
 
     >>> sarrus.LqrStage(parent=-1, A=[[1.0]], B=[[0.1]], R=[[1.0]]).parent
     -1
@@ -44,8 +44,8 @@ class LqrStage:
 
 @dataclass(frozen=True, eq=False)
 class LqrConstraint:
-    """Rows between states: sum over stages of matrix @ x = value. One stage: a terminal or a path constraint; two: a
-    periodic problem (`{0: I, last: -I}`), or agents that meet.
+    """Rows between states: the sum over stages of matrix @ x = value. With one stage, a terminal or path constraint;
+    with two, a periodic problem (`{0: I, last: -I}`) or agents that meet.
 
     >>> periodic = sarrus.LqrConstraint({0: np.eye(2), 9: -np.eye(2)}, np.zeros(2))
     >>> sorted(periodic.matrices)

@@ -15,7 +15,7 @@ from sarrus.status import Status
 
 
 class ScenarioResult(NamedTuple):
-    """States and controls per node of the tree; a leaf's control is empty. `status` as of `lqr`.
+    """States and controls for each node of the tree; the control of a leaf is empty. `status` is as in `lqr`.
 
     >>> two = [sarrus.LqrStage(-1, [[1.0]], [[gain]], Q=[[0.5]], R=[[0.5]]) for gain in (0.5, 1.5)]
     >>> sarrus.scenario_tree(two, x0=[1.0]).status
@@ -31,18 +31,18 @@ class ScenarioResult(NamedTuple):
 
 
 def scenario_tree(stages: Sequence[LqrStage], x0: Any, constraints: Sequence[LqrConstraint] = ()) -> ScenarioResult:
-    """`lqr` where the children of a node share one control: a decision before the uncertain is known.
+    """`lqr` with one control shared by all children of a node: a decision made before the outcome is known.
 
-    stages       parents first; R and r are of the control that leads to a stage, and add up over siblings: give costs
-                 times their probability. A, B, c, Q and q are the scenario's own
+    stages       parents first; R and r belong to the control that leads to a stage, and add up over siblings: multiply
+                 costs by their probability. A, B, c, Q and q are those of the scenario
     constraints  between states, by the number of the stage
 
-    A decision is a stage of its own, whose state is (x, u) and whose control is u; the children follow without one.
+    A decision is a separate stage, whose state is (x, u) and whose control is u; the children follow without a control.
     So the sweeps are the same, and the work still grows linearly.
 
     x0           the state at which the first decision is made
     returns      states and controls per node: the first are those of x0
-    errors       `ModelError`: matrices that do not fit each other, siblings whose controls have different sizes
+    errors       `ModelError`: matrices whose sizes do not match, siblings whose controls have different sizes
 
     >>> two = [sarrus.LqrStage(-1, [[1.0]], [[gain]], Q=[[0.5]], R=[[0.5]]) for gain in (0.5, 1.5)]
     >>> len(sarrus.scenario_tree(two, x0=[1.0]).u[0])

@@ -78,15 +78,15 @@ def check_derivatives(
     rng: np.random.Generator | int | None = 0,
     tolerance: float = TOLERANCE,
 ) -> DerivativeCheck:
-    """Closed-form derivatives at a state, beside differences of fourth order in extended precision.
+    """Compares closed-form derivatives at a state with finite differences of fourth order in extended precision.
 
     q, v, a, tau  the state; default: a random one, on the constraints
-    algorithms    names of derivatives; default: all that this model can have
-    frame         of derivatives of frames; default: that of the last body
-    rng           of the random state: a generator, or the seed of one
-    tolerance     relative: what may be between the two
+    algorithms    names of derivatives; default: all that this model supports
+    frame         for derivatives of frames; default: that of the last body
+    rng           for the random state: a generator, or a seed
+    tolerance     the relative difference to accept
     returns       a `DerivativeCheck`: `str` says what was compared and how well it agrees
-    errors        `UnknownNameError`: no such algorithm or frame; `StateError`: arrays of a wrong shape
+    errors        `UnknownNameError`: no such algorithm or frame; `StateError`: arrays of the wrong shape
 
     >>> print(sarrus.check_derivatives(sarrus.zoo.chain(2), algorithms=["rnea_derivatives"]))
     derivatives of 'chain_2' beside differences...

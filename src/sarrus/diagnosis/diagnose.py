@@ -39,14 +39,15 @@ _LINKED = 1e-6  # of an element of a projector: what is smaller is rounding
 
 
 def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagnosis:
-    """Closure error, rank, redundant and conflicting rows, mobility, conditioning and a penalty, of active constraints.
+    """Closure error, rank, redundant and conflicting rows, mobility, conditioning and a suggested penalty of all active
+    constraints.
 
-    q        a configuration; default: `model.home`, or neutral, moved into the joints' limits. Open loops are closed
+    q        a configuration; default: `model.home`, or neutral, moved into the joint limits. Open loops are closed
              first, by projection
     v        (nv,) for the search for conflicts; default: zero
     k        accelerations declared as "input", for that search; default: zero
-    returns  a `Diagnosis`; `print` says it in words
-    errors   `UnsupportedError`: a model with symbols; `StateError`: arrays of a wrong shape
+    returns  a `Diagnosis`; `print` describes it in words
+    errors   `UnsupportedError`: a model with symbols; `StateError`: arrays of the wrong shape
 
     >>> sarrus.diagnose(sarrus.zoo.four_bar()).mobility
     1

@@ -38,11 +38,12 @@ class Distance(NamedTuple):
 
 
 def distances(model: Model, q: Any, pairs: Sequence[tuple[str, str]] | None = None) -> list[Distance]:
-    """How far geometries that may meet are from each other at a configuration (nq,), the nearest first.
+    """Distances between geometries that may meet, at a configuration (nq,), nearest first.
 
-    pairs    names of geometries, two each, that are looked at and no others; default: all that the model lets meet
+    pairs    the only pairs of geometries, by name, to consider; default: all that may meet in this model
     q        (nq,)
-    returns  per pair: names, gap (m), point (3,) and normal (3,) in the world, and whether a simulation lets them touch
+    returns  for each pair: names, gap (m), point (3,) and normal (3,) in the world, and whether they can touch in a
+             simulation
     errors   `UnknownNameError`: no such geometry; `MissingDependencyError`: meshes that need coal (`sarrus[coal]`)
 
     >>> robot = sarrus.zoo.geared_quadruped().with_ground()

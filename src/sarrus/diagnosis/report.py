@@ -29,7 +29,7 @@ class ConstraintDiagnosis:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What `diagnose` found. `str()` says it in words.
+    """The result of `diagnose`. `str()` describes it in words.
 
     >>> found = sarrus.diagnose(sarrus.zoo.four_bar())
     >>> found.rows, found.rank, found.mobility

@@ -30,11 +30,11 @@ class BaseParameters(NamedTuple):
 
 
 def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> BaseParameters:
-    """The base parameters of a robot, by the regressor at random states; of one with embedded constraints, those that
-    forces on its independent velocities show, or, if some are named, on its motors.
+    """The base parameters of a robot, from the regressor at random states. With embedded constraints, those that can be
+    identified from the forces on the independent velocities or, if motors are named, from those of the motors.
 
-    Columns are taken one after the other, parents first, if they say something that those before do not: what a body
-    shares with its parent is counted there.
+    Columns are taken one after the other, parents first, if they are independent of the earlier ones: what a body
+    shares with its parent is attributed to the parent.
 
     motors   names of joints and loop closures that are actuated; only of robots with embedded constraints
     rng      the seed of the random states

@@ -27,9 +27,9 @@ def parameter_names(model: Model) -> tuple[str, ...]:
 
 
 def inertial_parameters(model: Model) -> Array:
-    """pi (10 nb,): per body m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz, in its frame, about its origin.
+    """pi (10 nb,): for each body m, m cx, m cy, m cz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz, in its frame and about its origin.
 
-    Pinocchio's order (`Inertia.toDynamicParameters`); what `inverse_dynamics_regressor` is multiplied by.
+    The order is Pinocchio's (`Inertia.toDynamicParameters`); `inverse_dynamics_regressor` is to be multiplied by pi.
 
     returns  (10 nb,): kg, kg m, kg m^2
 
@@ -42,11 +42,11 @@ def inertial_parameters(model: Model) -> Array:
 
 
 def with_inertial_parameters(model: Model, parameters: Any) -> Model:
-    """The same robot with other inertial parameters (10 nb,). Whether they are physical is not looked at.
+    """The same robot with other inertial parameters (10 nb,). Whether they are physical is not checked.
 
     parameters  (10 nb,) in the order of `inertial_parameters`: kg, kg m, kg m^2
     returns     a `Model`
-    errors      `StateError`: another number of them
+    errors      `StateError`: the wrong number of parameters
 
     >>> arm = sarrus.zoo.chain(2)
     >>> heavier = sarrus.with_inertial_parameters(arm, 2.0 * sarrus.inertial_parameters(arm))

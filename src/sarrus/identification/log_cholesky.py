@@ -20,11 +20,11 @@ from sarrus.spatial.arrays import Array
 
 
 def physical_parameters(theta: Array) -> Array:
-    """pi (..., 10) of free numbers theta (..., 10): always those of some density of mass.
+    """The parameters pi (..., 10) for unconstrained numbers theta (..., 10): always those of a possible mass density.
 
     theta    (10,) or (..., 10)
     returns  its shape: kg, kg m, kg m^2
-    errors   none: every theta has its pi
+    errors   none: every theta is valid
 
     >>> sarrus.physical_parameters(np.zeros(10)).shape
     (10,)
@@ -46,11 +46,11 @@ def physical_parameters(theta: Array) -> Array:
 
 
 def log_cholesky(pi: Array) -> Array:
-    """theta (10,) of the parameters (10,) of a body; an error if no density of mass has them.
+    """The unconstrained numbers theta (10,) for the parameters (10,) of a body; an error if these are not physical.
 
     pi       (10,) in the order of `inertial_parameters`: kg, kg m, kg m^2
     returns  (10,)
-    errors   `InertiaError`: no density of mass has these parameters
+    errors   `InertiaError`: no mass density has these parameters
 
     >>> pi = sarrus.inertial_parameters(sarrus.zoo.chain(1))
     >>> bool(np.allclose(sarrus.physical_parameters(sarrus.log_cholesky(pi)), pi))

@@ -29,23 +29,22 @@ def load(
     allow_nonphysical: bool = False,
     allow_outside: bool = False,
 ) -> Model:
-    """Read a robot from a URDF or MJCF file (a path), from a string of XML, or `example:NAME`, a robot of the package
-    example-robot-data. The root tag tells which format it is.
+    """Read a robot from a URDF or MJCF file (a path), from a string of XML, or from `example:NAME`, a robot of the
+    package example-robot-data. The root tag determines the format.
 
-    source             several of them make one world: each robot stands in it as its file says. Names that two of
-                       them have get the later robot's name and a slash put before them (`attach`)
-    floating_base      True: the root moves freely; False: it is fixed; None: what the file says
+    source             a path or a string; several of them make one world, in which each robot stands as its file says.
+                       Clashing names get the later robot's name and a slash as a prefix (`attach`)
+    floating_base      True: the root moves freely; False: it is fixed; None: as the file says
     extended           a YAML file of example-parallel-robots, which names the frames of a URDF that close loops
     allow_nonphysical  keep inertias that are not positive semidefinite (they are reported) instead of refusing them
                        (URDF; MuJoCo never accepts them)
-    allow_outside      read files that an MJCF names also where they are not in its folder
+    allow_outside      allow an MJCF file to read files outside its own folder
 
-    What the model does not represent is listed in `model.import_report`, physics that is lost (`model.lost_physics`)
-    first.
+    What the model does not represent is listed in `model.import_report`, lost physics (`model.lost_physics`) first.
 
     returns            a `Model`
-    errors             `ImportFileError`: a file that is missing or broken; `InertiaError`, `ModelError`: a robot that
-                       cannot be; `MissingDependencyError`: example-robot-data is not installed
+    errors             `ImportFileError`: a missing or broken file; `InertiaError`, `ModelError`: an impossible
+                       robot; `MissingDependencyError`: example-robot-data is not installed
 
     >>> stone = "<link name='stone'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
     >>> sarrus.load(f"<robot name='stone'>{stone}</robot>", floating_base=True).nv

@@ -28,14 +28,14 @@ _INERTIA_FROM_GEOMS = 1  # compiler/inertiafromgeom="true"
 
 
 def load_mjcf(source: Source, floating_base: bool | None = None, *, allow_outside: bool = False) -> Model:
-    """Read an MJCF file, or a string of MJCF (whose files are looked for in the current folder).
+    """Read an MJCF file, or a string of MJCF (which may refer to files in the current folder).
 
     floating_base  None: as the file says; True: the one body in the world gets a free joint "root_joint" if it has no
                    joint; False: its free joint is removed
-    allow_outside  read files that the file names, such as `<include file="../arm.xml">`, also outside its folder
+    allow_outside  allow it to read files outside its own folder, such as `<include file="../arm.xml">`
     source         a path, or the text itself
     returns        a `Model`
-    errors         `ImportFileError`: a file that is missing or broken; `ModelError`: a robot that cannot be
+    errors         `ImportFileError`: a missing or broken file; `ModelError`: an impossible robot
 
     >>> text = "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
     >>> sarrus.load_mjcf(text).nv

@@ -50,11 +50,11 @@ _WIDTHS = {_FREE: (7, 6), _BALL: (4, 3), _SLIDE: (1, 1), _HINGE: (1, 1)}  # nq, 
 
 
 def from_mujoco(mj_model: Any) -> Model:
-    """A model from a `mujoco.MjModel`. Sensors and the like are listed in the import report.
+    """A model from a `mujoco.MjModel`. The import report lists what is not represented, such as sensors.
 
     mj_model  a compiled model
     returns   a `Model`
-    errors    `UnsupportedError`: something that no `Model` can represent
+    errors    `UnsupportedError`: something that a `Model` cannot represent
 
     >>> import mujoco
     >>> text = "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"

@@ -47,10 +47,11 @@ def from_pinocchio(model: Any) -> Model:
     """A model from a `pinocchio.Model`.
 
     A composite joint, and `SphericalZYX`, become a chain of joints named "joint/1", "joint/2", ... with massless bodies
-    between. Frames are kept; where Pinocchio has several of one name (a body and a fixed joint, say) the first is.
+    between. Frames are kept; where Pinocchio has several with the same name (a body and a fixed joint, say), only the
+    first is.
 
     returns  a `Model`
-    errors   `UnsupportedError`: a joint of a type that no `Model` can represent
+    errors   `UnsupportedError`: a joint type that a `Model` cannot represent
 
     >>> import pinocchio
     >>> sarrus.from_pinocchio(pinocchio.buildSampleModelManipulator()).nv

@@ -57,8 +57,8 @@ def load_urdf(
 
     source             a path, or the text itself
     returns            a `Model`
-    errors             `ImportFileError`: a file that is missing or broken; `InertiaError`, `ModelError`: a robot that
-                       cannot be
+    errors             `ImportFileError`: a missing or broken file; `InertiaError`, `ModelError`: an impossible
+                       robot
 
     >>> stone = "<link name='stone'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"
     >>> sarrus.load_urdf(f"<robot name='stone'>{stone}</robot>", floating_base=True).nv

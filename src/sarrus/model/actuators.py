@@ -26,7 +26,7 @@ UNLIMITED: Range = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class Actuator:
-    """A motor or servo; `joints` are (name, coefficient). `ModelBuilder.add_actuator` makes one.
+    """A motor or servo; `joints` are pairs (name, coefficient). `ModelBuilder.add_actuator` creates one.
 
     >>> sarrus.Actuator("motor", (("hip", 1.0),), gear=6.0).gear
     6.0

@@ -47,9 +47,9 @@ def freeze(*arrays: Array) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint as declared: its type, its axes in the joint frame, and what is carried along.
+    """A joint as declared: its type, its axes in the joint frame, and its other properties.
 
-    `lower` and `upper` have one number per element of q (infinite where unlimited, quaternions always);
+    `lower` and `upper` have one number per element of q (infinite where there is no limit, and always for quaternions);
     the other arrays have one per velocity.
 
     >>> sarrus.zoo.chain(2).bodies[0].joint.type.name
@@ -74,7 +74,8 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A moving body: `placement` is the joint frame in the parent body; at q = neutral the body frame lies on it.
+    """A moving body. `placement` is its joint frame in the parent body; the body frame coincides with it at q =
+    neutral.
 
     >>> sarrus.zoo.chain(2).bodies[1].parent
     0

@@ -36,7 +36,7 @@ class _Link:
 
 
 class ModelBuilder:
-    """Collect bodies, frames, constraints and actuators in any order, then `build()`.
+    """Collects bodies, frames, constraints and actuators in any order; then call `build()`.
 
     name     of the robot
     gravity  (3,) in the world: m/s^2

@@ -21,20 +21,21 @@ from sarrus.spatial.arrays import Array
 
 
 def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
-    """`model` with `other` mounted on one of its frames: what was fixed to other's world is then fixed to that frame.
+    """`model` with `other` mounted on one of its frames, which takes the place of the world of `other`.
 
     prefix  put before every name of `other` (bodies, joints, frames, constraints, actuators, geometries); its world
             becomes the frame `prefix + "world"`
 
-    `other` keeps its constraints; gravity and time step are the model's. Its bodies follow those of `model`, so q and v
-    are joined in that order. What is embedded in `model` stays so; `other` must not be embedded. Keyframes of one name
-    are joined; a robot that has none of that name is at home. Planes and height fields of `other` are left out where
-    it is mounted on a body that moves (a line of the report).
+    `other` keeps its constraints; gravity and time step are those of `model`. The bodies of `other` follow those of
+    `model`, and q and v are joined in that order. What is embedded in `model` stays embedded; `other` must not be
+    embedded. Keyframes with the same name are joined; a robot without a keyframe of that name is at home. Planes and
+    height fields of `other` are left out if it is mounted on a moving body (and reported).
 
     other    the robot to mount
-    frame    the name of the frame of `model` that it is mounted on
+    frame    the name of the frame of `model` on which it is mounted
     returns  the `Model` of both
-    errors   `NameClashError`: both have a name; `UnknownNameError`: no such frame; `ModelError`: `other` is embedded
+    errors   `NameClashError`: both use the same name; `UnknownNameError`: no such frame; `ModelError`: `other` is
+             embedded
 
     >>> both = sarrus.attach(sarrus.zoo.chain(3), sarrus.zoo.chain(2), "tip", prefix="hand_")
     >>> both.nv

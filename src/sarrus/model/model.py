@@ -40,9 +40,9 @@ def install(**verbs: Callable[..., Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A robot: bodies in an order in which parents come first, frames, declared constraints.
+    """A robot: bodies (parents before children), frames and declared constraints.
 
-    Every body is also a frame of that name, and so is every link that a fixed joint merged into a body.
+    Every body is also a frame of the same name, and so is every link that a fixed joint merged into a body.
 
     >>> robot = sarrus.zoo.chain(7)
     >>> robot.nq, robot.nv, robot.nb

@@ -26,7 +26,8 @@ class Pattern(NamedTuple):
 
 
 def mass_matrix_pattern(model: Model) -> Pattern:
-    """Elements of joints that are on one path to the root: those of the mass matrix, and of `rnea_derivatives`.
+    """The elements of the mass matrix, and of `rnea_derivatives`, that are not structurally zero: joints on one path to
+    the root.
 
     returns  `rows` and `columns` (k,) of these elements, in order of rows
 

@@ -115,7 +115,7 @@ def _random_range(joint: Joint) -> tuple[Array, Array]:
 
 
 def integrate(model: Model, q, v) -> Array:
-    """q moved by the tangent v for unit time: rotations by the exponential, not by addition."""
+    """q moved along the tangent v for unit time; rotations use the exponential map instead of addition."""
     q, v = check_configuration(model, q), as_state_array("v", v, model.nv)
     return moved(model, *_broadcast(q, v))
 
@@ -141,7 +141,7 @@ def normalize(model: Model, q) -> Array:
 
     q        (nq,) or (B, nq)
     returns  what q is: an array of its shape
-    errors   `StateError`: a wrong shape, or a quaternion without a direction
+    errors   `StateError`: the wrong shape, or a quaternion without a direction
 
     >>> stone = sarrus.zoo.chain(1, floating=True)
     >>> q = sarrus.neutral(stone)

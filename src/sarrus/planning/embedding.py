@@ -41,17 +41,17 @@ def embed(
 
     constraints  names of loop closures, distances and couplings; default: all active ones
     independent  names of joints whose coordinates are to be independent; default: chosen
-    at           a configuration on the constraints to choose from; default: some are looked for
-    tolerance    singular values of a cluster's rows below this part of the largest count as zero: axes that a file has
-                 with six digits are parallel, and a planar loop made of them is no lock. Where the rank hangs on such a
-                 value, a `RankWarning` says how large it is
+    at           a configuration that satisfies the constraints, at which to choose; default: searched for
+    tolerance    singular values of a cluster's rows below this fraction of the largest count as zero, so that axes
+                 given with six digits count as parallel and a planar loop made of them can move. Where such a value
+                 decides the rank, a `RankWarning` says how large it is
 
-    Contacts and constraints that were not named stay, for lcaba, pv and all other methods; without any, use `ce_aba`.
-    Masses, centres, inertias and armatures may be symbols; lengths and axes are numbers.
+    Contacts and constraints that were not named remain, for lcaba, pv and all other methods; if there are none, use
+    `ce_aba`. Masses, centres of mass, inertias and armatures may be symbols; lengths and axes must be numbers.
 
-    returns      a `Model` with an `embedding`; `model.spanning` is the one that it was made of
-    errors       `ModelError`: it is embedded already; `UnsupportedError`: nothing to embed; `UnknownNameError`: no such
-                 constraint or joint; `StateError`: loops that are open at `at`
+    returns      a `Model` with an `embedding`; `model.spanning` is the original model
+    errors       `ModelError`: the model is already embedded; `UnsupportedError`: nothing to embed; `UnknownNameError`:
+                 no such constraint or joint; `StateError`: loops that are open at `at`
 
     >>> sarrus.embed(sarrus.zoo.four_bar()).ny
     1

@@ -17,7 +17,7 @@ HYBRID = "hybrid"
 
 @dataclass(frozen=True)
 class Plan:
-    """How a model's forward dynamics are computed. `explain()` says why; `draw()` shows it.
+    """How the forward dynamics of a model are computed. `explain()` gives the reasons; `draw()` shows it.
 
     >>> plan = sarrus.plan(sarrus.zoo.four_bar())
     >>> print(plan.explain())

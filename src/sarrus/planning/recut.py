@@ -45,10 +45,11 @@ class Cut:
 
 @dataclass(frozen=True, eq=False)
 class Recut:
-    """A model on another spanning tree, and the way there and back. Loops must be closed: positions go through them.
+    """A model on another spanning tree, with conversions both ways. Loops must be closed, because positions are
+    converted through them.
 
-    near: a configuration of the model that is converted to. Angles that a cut joint has are known up to full turns, and
-    quaternions up to their sign; default: nearest to home
+    near: a configuration of the target model. The angles of a cut joint are known up to full turns, and quaternions up
+    to their sign; default: nearest to home
 
     >>> loops = sarrus.zoo.four_bar()
     >>> other = sarrus.recut(loops, {loops.constraints[0].name: loops.joint_names[1]})
@@ -193,16 +194,17 @@ def _quaternion(R: Array, near: Array) -> Array:
 
 
 def recut(model: Model, cuts: Mapping[str, str] | None = None, *, base: str | None = None) -> Recut:
-    """The same mechanism with loops opened elsewhere, and functions that convert q and v both ways.
+    """The same mechanism with its loops opened elsewhere, and functions that convert q and v both ways.
 
-    cuts  by loop closure that is to become a joint of the tree: the joint to cut instead, which must lie on its loop
-    base  of a floating mechanism: the body that its free joint is to move; what is between it and the old one hangs the
-          other way round
+    cuts  for each loop closure that is to become a joint of the tree: the joint to cut instead, which must be on its
+          loop
+    base  for a floating mechanism: the body that its free joint is to move; the chain between it and the old base is
+          reversed
 
-    Body accelerations, forces of other constraints and energies are those of the original. What is cut can have no
-    actuator and no armature; damping, friction, springs and limits of it are lost, and reported as lost physics.
-    External forces are in body frames, and those of bodies that hang the other way round have moved: frames of their
-    old names are where they were.
+    Body accelerations, forces of other constraints and energies are those of the original. A joint that is cut must not
+    have an actuator or armature; its damping, friction, springs and limits are lost, and reported as lost physics.
+    External forces are in body frames, and those of reversed bodies have moved: frames with their old names are where
+    they were.
 
     returns  a `Recut`: `model`, and functions that convert states both ways
     errors   `UnknownNameError`: no such loop or joint; `UnsupportedError`: a joint that is not on the loop, or that has

@@ -30,21 +30,23 @@ NONE, DIAGONAL, BLOCK_DIAGONAL = "none", "diagonal", "block_diagonal"
 
 
 def without_rotors(model: Model, reflected_inertia: str = DIAGONAL) -> Model:
-    """An approximation of a geared robot: its rotors do not spin, and their inertia is reflected onto other joints.
+    """An approximation of a geared robot whose rotors do not spin; their inertia is reflected to other joints.
 
-    reflected_inertia  "none": rotors are part of what carries them: a tree; "diagonal": the same, with the diagonal of
-                       A^T J A as armature of the joints that they drive; "block_diagonal": all of A^T J A: an embedded
-                       model (for `ce_aba` and its like), in which each rotor is an armature of its own joint and weighs
-                       nothing
+    reflected_inertia  "none": rotors are merged into their carriers, which gives a tree; "diagonal": the same, with the
+                       diagonal of A^T J A as armature of the joints that they drive; "block_diagonal": all of A^T J A,
+                       as an embedded model (for `ce_aba` and the like), in which each rotor is a massless body whose
+                       joint has armature
     returns            a `Model`
-    errors             `UnknownNameError`: another word; `UnsupportedError`: no rotors; `ModelError`: it is embedded
+    errors             `UnknownNameError`: no such approximation; `UnsupportedError`: no rotors; `ModelError`: the model
+                       is embedded
 
-    J are the rotors' moments of inertia about their axes, A their speeds per speed of the other joints. What is left
-    out: how rotors and what carries them accelerate each other, and gyroscopic moments. `sarrus.embed(model)` leaves
-    out nothing. Of couplings only those with a rotor go. Motors, damping and dry friction of rotors act behind the
-    gears.
+    J holds the rotors' moments of inertia about their axes, A their speeds per speed of the other joints. The
+    approximation neglects how rotors and their carriers accelerate each other, and gyroscopic moments;
+    `sarrus.embed(model)` neglects nothing. Only couplings with a rotor are removed. Motors, damping and dry friction of
+    rotors act through the gears.
 
-    A rotor is a body that turns about an axis, round about it, carries nothing, and is held by linear couplings only.
+    A rotor is a body that turns about an axis of symmetry, carries nothing, and is constrained only by linear
+    couplings.
 
     >>> sarrus.without_rotors(sarrus.zoo.link_and_rotor()).nv
     1

@@ -48,14 +48,14 @@ _BEHIND_CLUSTERS = "prox_ltl"
 
 
 def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool = False) -> Plan:
-    """How this model's forward dynamics are best computed: what to embed, which method, in which order.
+    """How to compute this model's forward dynamics best: what to embed, which method to use, in which order.
 
-    batch   whether for batches of states, in which all lanes wait for the slowest, or for single ones
-    cache   whether a plan that is on disk will do, and this one is kept there
-    recuts  whether `notes` are to say what opening loops at other joints would save (`sarrus.recut`); that takes longer
+    batch   whether to plan for batches of states, in which all lanes wait for the slowest, or for single states
+    cache   whether to use a plan from disk, and keep this one there
+    recuts  whether `notes` should say what opening loops at other joints would save (`sarrus.recut`); this takes longer
 
-    It takes seconds, once: plans are kept on disk, by content. From then on `forward_dynamics(model, ...)`,
-    `compile(model)` and `simulate(model, ...)` go by it unless a method is named. `plan.explain()` says why.
+    It takes seconds, but only once: plans are kept on disk, by content. From then on `forward_dynamics(model, ...)`,
+    `compile(model)` and `simulate(model, ...)` follow it unless you name a method. `plan.explain()` gives the reasons.
 
     returns  a `Plan`
     errors   `UnsupportedError`: a model with symbols

@@ -125,10 +125,10 @@ def install(**verbs: Callable[..., Any]) -> None:
 
 @dataclass(frozen=True, repr=False)
 class Algorithm(Generic[P, R]):
-    """A function of a model and arrays. Called, it checks them and takes single states, batches and CasADi symbols.
+    """A function of a model and arrays. A call checks them, and takes single states, batches and CasADi symbols.
 
-    `text` is the plain function, unchecked, of one state: what other algorithms call and what is traced. `outputs` is
-    None when the result is a NamedTuple, whose fields are the names.
+    `text` is the plain function of one state, without checks: it is what other algorithms call and what is traced.
+    `outputs` is None when the result is a NamedTuple, whose fields are the names.
 
     >>> sarrus.aba.cost, sarrus.aba.input_names
     ('O(n)', ('q', 'v', 'tau', 'external_forces'))

@@ -45,7 +45,7 @@ def _entries(table: dict[str, str]) -> str:
 
 
 def _errors(algorithm: Any) -> str:
-    out = ["`StateError`: an array of a wrong shape, or one that is not finite"]
+    out = ["`StateError`: an array of the wrong shape, or one that is not finite"]
     if Feature.EMBEDDED in algorithm.needs:
         out.append("`UnsupportedError`: a model without embedded constraints")
     elif algorithm.supports & Feature.ROWS:

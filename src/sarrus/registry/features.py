@@ -10,10 +10,10 @@ from sarrus.model.per_model import per_model
 
 
 class Feature(Flag):
-    """What a model may have; `algorithm.supports` says which of it an algorithm takes into account. `str`: in words.
+    """What a model may contain; `algorithm.supports` says which of these an algorithm supports. `str` describes them.
 
-    A model is asked for the first ones (`found_in`), and refused if it has more than an algorithm knows. The last three
-    depend on the state and on options: they say what the algorithm is right about, and the tests hold it to that.
+    The first ones are properties of a model (`found_in`); it is refused if an algorithm does not support all of them.
+    The last three depend on the state and on options: they say where the algorithm is right, and the tests check that.
 
     >>> str(sarrus.ltl.supports & sarrus.Feature.CONSTRAINTS)
     'contacts and link rows'

@@ -150,7 +150,7 @@ def bibliography() -> dict[str, str]:
 
 
 def cite(*methods: str) -> str:
-    """BibTeX of the publications behind these algorithms, each once.
+    """BibTeX entries of the publications behind these algorithms, without duplicates.
 
     methods  names of algorithms
     returns  BibTeX, as one string

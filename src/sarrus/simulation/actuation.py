@@ -19,15 +19,15 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 
 
 def actuator_forces(model: Model, q: Any, v: Any, controls: Any) -> Any:
-    """The joint forces (nv,) or (B, nv) that the model's actuators make of controls (nu,) or (B, nu).
+    """The joint forces (nv,) or (B, nv) that the model's actuators produce for controls (nu,) or (B, nu).
 
-    Arrays, or CasADi symbols. Effort limits of joints cut what all motors of a joint do together, and the weights that
-    they bear (MJCF's `actuatorgravcomp`) are part of it: MuJoCo's `qfrc_actuator`.
+    Takes arrays or CasADi symbols. The effort limit of a joint saturates the sum of its motors, which includes their
+    gravity compensation (MJCF's `actuatorgravcomp`): this is MuJoCo's `qfrc_actuator`.
 
     q, v      (n,) or (B, n): rad, m; rad/s, m/s
     controls  (nu,) or (B, nu), in the order of `model.actuators`
     returns   (nv,) or (B, nv): N m, N
-    errors    `StateError`: arrays of a wrong shape, or not finite; `UnsupportedError`: a model without actuators
+    errors    `StateError`: arrays of the wrong shape, or not finite; `UnsupportedError`: a model without actuators
 
     >>> text = "<mujoco><worldbody><body><joint name='hip'/><geom size='.1'/></body></worldbody>"
     >>> robot = sarrus.load(text + "<actuator><motor joint='hip' gear='6'/></actuator></mujoco>")

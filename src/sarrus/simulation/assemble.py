@@ -31,18 +31,19 @@ def assemble(
     rng: np.random.Generator | int | None = 0,
     strict: bool = True,
 ) -> ConfigurationResult:
-    """Where the other joints are when these are there: `assemble(model, {"crank": 0.3}).q`.
+    """The configuration in which some joints have given positions: `assemble(model, {"crank": 0.3}).q`.
 
-    Loops have several assemblies (elbow up, elbow down). This one goes continuously from a reference: it moves the
-    known joints in small steps to where they are wanted and lets the others follow. Where that way is blocked, random
-    restarts look for other assemblies, and the one nearest to the reference is taken.
+    Loops can have several assemblies (elbow up, elbow down). This function starts from a reference, moves the known
+    joints to their targets in small steps, and lets the others follow. If that path is blocked, random restarts look
+    for other assemblies, and the one nearest to the reference is returned.
 
     known     position by joint name, a number (several for joints with several coordinates); with a first dimension of
               B, a batch of assemblies
-    near      the reference (nq,) or (B, nq); default: the pose in the file, or neutral. Its loops need not be closed
+    near      the reference (nq,) or (B, nq); default: the pose in the file, or neutral. Its loops do not have to be
+              closed
     attempts  random restarts
-    strict    raise an AssemblyError where nothing is found; else the status tells, and q is what comes nearest
-    rng       of the restarts: a generator, or the seed of one
+    strict    raise an AssemblyError if nothing is found; otherwise the status says so, and q is the best attempt
+    rng       for the restarts: a generator, or a seed
     returns   a `ConfigurationResult`: q, error, status, joints outside their limits
     errors    `AssemblyError`: nothing was found, and `strict`; `UnknownNameError`: no such joint
 

@@ -11,10 +11,10 @@ from sarrus.status import Status
 
 
 class ConfigurationResult(NamedTuple):
-    """A configuration, or a batch of them, and whether it is what was asked for.
+    """A configuration, or a batch of them, and whether it is what you asked for.
 
-    OK: loops are closed and targets met to 1e-10. Of `inverse_kinematics`, joints are also within their limits, unless
-    these were left out of account.
+    OK: loops are closed and targets are met to 1e-10. For `inverse_kinematics`, joints are also within their limits,
+    unless these were ignored.
 
     >>> found = sarrus.assemble(sarrus.zoo.four_bar(), {"crank_joint": 0.3})
     >>> found.in_words(), found.outside_limits

@@ -89,12 +89,12 @@ class PD(AbstractController):
 def pd(kp: Any, kd: Any, q_target: Any, v_target: Any = None, feedforward: Any = None) -> PD:
     """tau = kp (q_target - q) + kd (v_target - v) + feedforward, compiled into the step.
 
-    kp, kd                 one number (for every joint but free ones) or one per velocity
+    kp, kd                 one number (for every joint except free ones) or one per velocity
     q_target               (nq,), (T, nq) for every step, or (B, T, nq); an axis of length 1 is held. Rotations are
                            compared as rotations.
-    v_target, feedforward  likewise with nv
+    v_target, feedforward  likewise, with nv
     returns                a controller for `Simulation` and `simulate`
-    errors                 `StateError`: gains or targets that are not finite, or do not fit the robot
+    errors                 `StateError`: gains or targets that are not finite, or of the wrong size
 
     >>> sarrus.simulate(sarrus.zoo.chain(2), controller=sarrus.pd(20.0, 2.0, [0.1, 0.2]), duration=0.01).q.shape
     (11, 2)
@@ -159,11 +159,11 @@ class CasadiController(AbstractController):
 
 
 def controller(function: Any) -> CasadiController:
-    """A `casadi.Function` of (q, v) or (q, v, t) that gives tau (or controls), compiled into the step.
+    """A `casadi.Function` of (q, v) or (q, v, t) that returns tau (or controls), compiled into the step.
 
-    function  gives nv joint forces, or as many controls as there are actuators
+    function  returns nv joint forces, or as many controls as there are actuators
     returns   what `Simulation(controller=...)` and `simulate(controls=...)` take
-    errors    `UnsupportedError`: no such function
+    errors    `UnsupportedError`: not such a function
 
     >>> import casadi as ca
     >>> model = sarrus.zoo.chain(2)

@@ -44,25 +44,25 @@ def inverse_kinematics(
     rng: np.random.Generator | int | None = 0,
     strict: bool = False,
 ) -> ConfigurationResult:
-    """Where the joints are when these frames are there: `inverse_kinematics(robot, {"hand": (0.4, 0.1, 0.8)}).q`.
+    """The configuration in which frames reach targets: `inverse_kinematics(robot, {"hand": (0.4, 0.1, 0.8)}).q`.
 
     targets         by frame: a position (3,); or a pose, as (position, rotation), where the rotation is a 3x3 matrix, a
                     quaternion xyzw or roll-pitch-yaw; or as a 4x4 matrix. In the world, metres. With a first dimension
                     of B, a batch of configurations
     near            where to start (nq,) or (B, nq); default: the pose in the file, or neutral
-    center_of_mass  where the robot's centre of mass is to be, along `axes` of the world
-    posture         (nq,) or (B, nq): of all configurations that meet the targets, one that is as near to this as steps
-                    from the first one found lead; default: what comes out
+    center_of_mass  target of the robot's centre of mass, along `axes` of the world
+    posture         (nq,) or (B, nq): prefer the solution nearest to this posture that can be reached from the first one
+                    found; default: no preference
     limits          keep joints within their limits
-    attempts        random starts for those that are not met from `near`
-    strict          raise an AssemblyError where nothing is found; else the status tells, and q is what comes nearest
+    attempts        random starts for targets that cannot be reached from `near`
+    strict          raise an AssemblyError if nothing is found; otherwise the status says so, and q is the best attempt
 
-    Loops and couplings stay closed; contacts with `at` stay there. Damped Gauss-Newton steps, as `sarrus.project` takes
-    them, but by the shortest way of the joints, whatever their masses are: radians and metres count alike. Calls
-    compile themselves when it pays: targets are inputs of the kernel, so other numbers need no other code.
+    Loops and couplings stay closed; contacts with `at` stay there. The steps are damped Gauss-Newton steps as in
+    `sarrus.project`, but by the shortest path of the joints, regardless of masses: radians and metres count alike.
+    Calls compile by themselves once it pays; targets are inputs of the kernel, so other targets need no new code.
 
-    axes            of the centre of mass: "xyz", "xy", ...
-    rng             of the random starts: a generator, or the seed of one
+    axes            for the centre of mass: "xyz", "xy", ...
+    rng             for the random starts: a generator, or a seed
     returns         a `ConfigurationResult`: q, error, status, joints outside their limits
     errors          `UnknownNameError`: no such frame; `AssemblyError`: nothing was found, and `strict`
 

@@ -44,10 +44,10 @@ _FASTEST_RETURN = 5.0  # rad/s or m/s: of a joint beyond its limit
 
 @dataclass(frozen=True)
 class JointForces:
-    """Which of the forces act (`sarrus.simulate(..., joint_forces=JointForces(limits=False))`), and how stiff.
+    """Which joint forces act (`sarrus.simulate(..., joint_forces=JointForces(limits=False))`), and how stiff they are.
 
-    limit_time      seconds in which a limit brings a joint back; None: five steps
-    friction_speed  below which dry friction is proportional to the speed; None: from the inertia
+    limit_time      time constant in seconds with which a limit brings a joint back; None: five steps
+    friction_speed  the speed below which dry friction is proportional to the speed; None: from the inertia
 
     >>> sarrus.JointForces(limits=False).limits
     False

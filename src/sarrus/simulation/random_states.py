@@ -29,10 +29,10 @@ def random_state(
 
     Without loops, couplings or other constraints on positions: q within the joints' limits (angles in [-pi, pi],
     lengths in [-1, 1] where there are none), rotations uniform, v standard normal. With them, such states are
-    projected (`sarrus.project`): loops are closed and do not open, by preference within the joints' limits.
+    projected (`sarrus.project`): loops are closed and stay closed, if possible within the joints' limits.
 
-    attempts  how often to begin anew where a loop does not close, the second half of them between a random
-              configuration and the pose in the file; then it is an AssemblyError
+    attempts  how often to start again if a loop does not close, in the second half of the attempts between a random
+              configuration and the pose in the file; after that, an AssemblyError is raised
     rng       a generator, or the seed of one
     batch     how many states; None: one, (n,)
     returns   q (nq,) or (batch, nq), and v (nv,) or (batch, nv)

@@ -21,18 +21,19 @@ _MEGABYTES = 32.0  # of a part, about
 
 
 class Recorder:
-    """Takes states one after the other, or trajectories, and keeps every k-th on disk.
+    """Takes single states or trajectories, and writes every k-th state to disk.
 
     with Recorder("run", model, every=10) as recorder:
         recorder.record(t, q, v, tau=tau)     # one state (n,), or one of every robot (B, n)
         recorder.extend(trajectory)           # or many
 
-    On leaving the `with`, also by an exception or Ctrl-C, what is in memory is written. `Recorder.resume` goes on.
+    When the `with` block ends, even by an exception or Ctrl-C, what is in memory is written. `Recorder.resume`
+    continues.
 
-    directory  where files are written; it is made if it is not there
-    every      keep one of so many states
-    settings   how the trajectory was made: numbers, strings and lists, kept with it
-    megabytes  of memory before a part is written
+    directory  where files are written; created if it does not exist
+    every      keep one state out of this many
+    settings   how the trajectory was made: numbers, strings and lists, stored with it
+    megabytes  memory to use before a part is written
 
     >>> robot = sarrus.zoo.chain(2)
     >>> with sarrus.Recorder("run", robot) as recorder:

@@ -36,11 +36,11 @@ def simulate(
     method: str | None = None,
     **more: Any,
 ) -> Trajectory:
-    """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
+    """Simulates a robot from an initial state; returns a `Trajectory`. With q0 (B, nq), a batch of robots.
 
     returns          a `Trajectory`
-    errors           `StateError`: arrays of a wrong shape, a duration shorter than a step; `UnknownNameError`: no such
-                     integrator, method or setting
+    errors           `StateError`: arrays of the wrong shape, a duration shorter than a step; `UnknownNameError`: no
+                     such integrator, method or setting
 
     >>> sarrus.simulate(sarrus.zoo.chain(2), duration=0.01).q.shape
     (11, 2)
@@ -59,14 +59,14 @@ def rollout(
     dt: float | None = None,
     **more: Any,
 ) -> Trajectory:
-    """A batch of robots over time, in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv), or controls.
+    """Simulates a batch of robots in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv), or controls.
 
     steps  how many; default: as many as `tau` or `controls` have
 
-    As `simulate`, but `project_every` is None and `record` is ("q", "v", "status") unless you say otherwise.
+    Like `simulate`, but with `project_every=None` and `record=("q", "v", "status")` by default.
 
     returns  a `Trajectory`
-    errors   `StateError`: arrays of a wrong shape
+    errors   `StateError`: arrays of the wrong shape
 
     >>> robot = sarrus.zoo.chain(2)
     >>> sarrus.rollout(robot, *sarrus.random_state(robot, rng=0, batch=3), steps=5).q.shape

@@ -19,6 +19,7 @@ from sarrus.model.state import as_state_array
 from sarrus.model.values import with_values
 from sarrus.once import cached_property
 from sarrus.registry.table import find
+from sarrus.simulation.contact.contact_linearization import ContactLinearization, ContactLinearizer
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
@@ -54,31 +55,31 @@ from sarrus.status import Status
 # are then independent by very little: taken at their word they would lock the mechanism.
 ON_GROUND = ("semi_implicit_euler", "implicit")  # integrators that know contacts
 _DT = 1e-3  # seconds, where nobody says
+_NO_FUNCTIONS = "a Python function has no derivative: give sarrus.pd, sarrus.controller, or arrays of tau or controls"
 _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4, "closed": 1e-4}
 
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """How a robot is stepped through time, and what is recorded of it: settings that are checked when they are made.
+    """How a robot is stepped through time, and what is recorded: settings that are checked once, on creation.
 
     dt             seconds per step; None: as the model's file says, or 1e-3
     integrator     semi_implicit_euler, implicit, rk4, adaptive; auto: implicit where springs, dampers or servos are
                    stiff for steps of that size, else semi_implicit_euler (`notes` says why)
-    method         of forward dynamics (`sarrus.methods()`); None: by its plan (`sarrus.plan`), or
-                   until there is one what fits the robot's structure
+    method         of forward dynamics (`sarrus.methods()`); None: the plan (`sarrus.plan`), or if there is none what
+                   suits the robot's structure
     controller     None, a function (t, q, v) -> tau, or one that is compiled in: `sarrus.pd`, `sarrus.controller`
-    options        of the method: a dictionary
-    project_every  steps after which the state is projected onto the constraints, or before, once they are open by
-                   1e-5 m or rad; None: never; "auto": 10 where there are constraints and no Baumgarte feedback
-    stabilization  Baumgarte's time constant in seconds, for constraints that have none of their own
+    options        a dictionary with options of the method
+    project_every  steps after which the state is projected onto the constraints; earlier if they are open by 1e-5 m or
+                   rad; None: never; "auto": 10 if there are constraints and no Baumgarte feedback
+    stabilization  time constant of Baumgarte stabilization in seconds, for constraints that have none of their own
     joint_forces   damping, springs, friction, limits, effort limits: all, none, or a `JointForces`
-    contacts       whether what can touch does: True, False, or a `ContactOptions`
+    contacts       whether shapes that can meet touch: True, False, or a `ContactOptions`
     accuracy       of the adaptive integrator: error of a step, in radians or metres (and per second)
-    record         what is recorded, beside q and v: tau, qdd, forces, residual, iterations, status,
-                   contacts
+    record         what is recorded besides q and v: tau, qdd, forces, residual, iterations, status, contacts
     record_every   steps from one recorded state to the next; the first and the last are always recorded
-    threads        for a batch; None: as many as are worth it
-    dtype          float64, or float32: twice as many states at once, of 6 to 7 digits
+    threads        for a batch; None: as many as pay off
+    dtype          float64, or float32: twice as many states at once, with 6 to 7 digits
     parameters     of a model with CasADi symbols: their values by name. They are inputs of compiled steps, so that
                    `dataclasses.replace(simulation, parameters=...)` compiles nothing again, and `linearize` and `vjp`
                    differentiate with respect to them, in this order
@@ -166,20 +167,21 @@ class Simulation:
         save: str | PathLike[str] | None = None,
         resume: bool = False,
     ) -> Trajectory:
-        """The motion of a robot from a state on, as a `Trajectory`. With q0 (B, nq): of a batch.
+        """Simulates a robot from an initial state; returns a `Trajectory`. With q0 (B, nq), a batch of robots.
 
-        q0, v0           where it starts; default: the model's home (or neutral) configuration, at rest
+        q0, v0           initial state; default: the model's home (or neutral) configuration, at rest
         duration         seconds; or `steps`
         tau              joint forces, (nv,), (T, nv) for every step or (B, T, nv); added to the controller's
-        controls         of the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
+        controls         for the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
                          `sarrus.controller`; None: actuators do nothing
-        external_forces  on bodies, in their frames: (nb, 6), (T, nb, 6) or (B, T, nb, 6); effort limits do not cut them
-        progress         called now and then with (steps done, steps in all)
-        save             a file (.npz, .parquet), or a directory to which a long simulation is streamed, memory bounded
-        resume           go on with what is in that directory
+        external_forces  on bodies, in their frames: (nb, 6), (T, nb, 6) or (B, T, nb, 6); not subject to effort limits
+        progress         called now and then with (steps done, total steps)
+        save             a file (.npz, .parquet), or a directory to which a long simulation is streamed with bounded
+                         memory
+        resume           continue from what is in that directory
 
-        Ctrl-C ends it early: the trajectory has what was computed (`settings["interrupted"]`). A state that diverges
-        keeps its last finite values and does not disturb the others of a batch: see `status`.
+        Ctrl-C ends it early: the trajectory contains what was computed (`settings["interrupted"]`). A state that
+        diverges keeps its last finite values and does not disturb the rest of the batch: see `status`.
         """
         if steps is None:
             count = positive_number("duration", duration, least=0.0) / self.dt
@@ -284,10 +286,11 @@ class Simulation:
 
     def linearize(
         self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
-    ) -> Linearization | ParametricLinearization:
+    ) -> Linearization | ParametricLinearization | ContactLinearization:
         """A and B of one step from a state: how the state after it, (q, v) in the tangent space, varies with the state
         before it and with the controls, where they are given, else with tau. A simulation with `parameters` has a third
-        matrix P, (2 nv, n): how it varies with these.
+        matrix P, (2 nv, n): how it varies with these. On the ground, what sticks, slips and is open stays so, and
+        `unique` (B,) is 0 on the edge between two of these: A and B are then one of several.
 
         Arguments are those of `step`; a batch gives (B, 2 nv, 2 nv) and (B, 2 nv, nu). A projection that belongs to
         this step is part of it. If rows of a loop are redundant only where it is closed, A takes of a change of the
@@ -299,6 +302,8 @@ class Simulation:
         first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
         tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
+        if self._contact is not None:
+            return self._contact_linearization(q, v, first, single, tau, controls, external_forces)
         linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
         now = {name: input_at(x, first) for name, x in inputs.items()}
         found, after = linearizer(q, v, np.full(len(q), first), now)
@@ -508,14 +513,37 @@ class Simulation:
         """Steps that are ready, by which of tau, controls and external forces are not given."""
         return {}
 
+    def _contact_linearization(
+        self, q: Array, v: Array, first: int, single: bool, tau: Any, controls: Any, external_forces: Any
+    ) -> ContactLinearization:
+        """Of a step on the ground from states (B, n)."""
+        tau = np.zeros(self.stepped_model.nv) if tau is None and (controls is None or callable(controls)) else tau
+        stepper = self._stepper(tau, controls, external_forces, len(q), first + 1, False, one_step=True)
+        if stepper.functions:
+            raise UnsupportedError(_NO_FUNCTIONS)
+        shapes = stepper.kernels.input_shapes
+        now = {name: input_at(x, first).reshape(len(q), *shapes[name]) for name, x in stepper.inputs.items()}
+        key = (*now, repr(stepper.kernels.asked[-1]))
+        if key not in self._linearizers:
+            u, settings = "controls" if "controls" in now else "tau", self._step_settings
+            controllers = as_actions(
+                self.stepped_model, self.controller, tau, controls, external_forces, len(q), first + 1
+            ).controllers
+            settings = replace(settings, controllers=controllers)
+            self._linearizers[key] = ContactLinearizer(self.stepped_model, settings, now, u, self.dt)
+        step = stepper.evaluate(stepper.begin(q, v, first), first)
+        found = self._linearizers[key](q, v, np.full(len(q), first), now, step)
+        return ContactLinearization(*(x[0] for x in found)) if single else found
+
     def _linearizer(
         self, tau: Any, controls: Any, external_forces: Any, batch: int, steps: int
     ) -> tuple[Linearizer, dict[str, Array]]:
         """What differentiates steps with these inputs, and the inputs, (B, T, ...) each."""
         if self._contact is not None:
             raise UnsupportedError(
-                "a step with contacts has no derivative where they open or slip: contacts=False differentiates motion "
-                "without them, and feet that stay where they are can be constraints (`sarrus.contact`)"
+                "the gradient of a rollout with contacts is not there yet: `linearize` has A and B of each step, "
+                "contacts=False differentiates motion without them, and feet that stay where they are can be "
+                "constraints (`sarrus.contact`)"
             )
         if self.integrator == "adaptive":
             raise UnsupportedError(f"adaptive steps change their size with the state. Valid: {', '.join(STAGES)}")
@@ -523,9 +551,7 @@ class Simulation:
         tau = np.zeros(model.nv) if tau is None and (controls is None or callable(controls)) else tau
         actions = as_actions(model, self.controller, tau, controls, external_forces, batch, steps)
         if actions.functions:
-            raise UnsupportedError(
-                "a Python function has no derivative: give sarrus.pd, sarrus.controller, or arrays of tau or controls"
-            )
+            raise UnsupportedError(_NO_FUNCTIONS)
         inputs = dict(actions.inputs)
         if "external_forces" in inputs:
             inputs["external_forces"] = inputs["external_forces"].reshape(batch, -1, model.nb, 6)
@@ -540,7 +566,7 @@ class Simulation:
         return self._linearizers[key], inputs
 
     @cached_property
-    def _linearizers(self) -> dict[tuple[Any, ...], Linearizer]:
+    def _linearizers(self) -> dict[tuple[Any, ...], Any]:
         """By what steps take, and by the controllers that are compiled in."""
         return {}
 

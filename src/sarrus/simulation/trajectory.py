@@ -34,10 +34,10 @@ class Trajectory:
 
     trajectory["knee"]            position of a joint: (T,), or (T, k) if it has several coordinates
     trajectory.velocity("knee")   also `acceleration`, `torque`, and `force("constraint")`
-    trajectory[100:200:5]         a part in time; `trajectory.robot(3)` one of a batch
-    trajectory.energy, .momentum, .closure_error, .drift    computed when asked for
+    trajectory[100:200:5]         a section in time; `trajectory.robot(3)` is one robot of a batch
+    trajectory.energy, .momentum, .closure_error, .drift    computed on demand
 
-    tau, qdd, forces, residual, iterations and status are None where they were not recorded; `arrays` has what was.
+    tau, qdd, forces, residual, iterations and status are None if they were not recorded; `arrays` has those that were.
     `forces` act on the robot as results of `forward_dynamics` say; `status` indexes `settings["status_words"]`
     (default: those of `forward_dynamics`). `settings` says how the trajectory was made: numbers, strings and lists.
 

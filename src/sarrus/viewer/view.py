@@ -39,16 +39,16 @@ def view(
 ) -> Viewer:
     """Show a robot in the browser.
 
-    q           a configuration; default: the file's pose, or neutral
-    trajectory  what to play: a `Trajectory`, a file that one was saved to (.npz), or configurations (T, nq); with
-                (B, T, nq) there is a choice of rollout
+    q           a configuration; default: the pose in the file, or neutral
+    trajectory  what to play: a `Trajectory`, its file (.npz), or configurations (T, nq); with (B, T, nq) you can choose
+                the rollout
     port        of the web page; the next free one if it is taken
-    host        "0.0.0.0" lets other machines look
-    block       wait for Ctrl-C; else return at once with the `Viewer`, which draws other states by `show(q)`
+    host        "0.0.0.0" makes it visible to other machines
+    block       wait for Ctrl-C; otherwise return the `Viewer` at once, which draws other states with `show(q)`
 
     Needs viser: pip install "sarrus[viewer]"
 
-    open_browser  whether to open a page; else its address is printed
+    open_browser  whether to open a page; otherwise its address is printed
     returns     the `Viewer`
     errors      `MissingDependencyError`: viser is not installed
 

@@ -1,4 +1,4 @@
-"""Mechanisms to learn, test and benchmark on. All numbers are made up, and plausible.
+"""Mechanisms for learning, testing and benchmarking. All numbers are invented but plausible.
 
 >>> sarrus.zoo.four_bar().nv
 3

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from sarrus.mechanics.contact.narrow_phase import touch_count
+from sarrus.mechanics.contact.narrow_phase import touch_count, touches
 from sarrus.mechanics.contact.outer_hull import MOST_VERTICES, outer_hull
 from sarrus.mechanics.contact.touch import ABSENT
 from sarrus.mechanics.contact.vertex_groups import GROUPS, MOST_EXACT
@@ -109,6 +109,20 @@ def test_a_box_that_rests_on_another_a_little_askew_keeps_all_corners(tilt: floa
     found = touches_of(cube, cube, Poses(R, p, *(np.tile(x, (count, *[1] * x.ndim)) for x in WORLD)))
     assert ((found.gap < 0.5 * ABSENT).sum(axis=1) >= 4).all()
     assert (found.normal[..., 2] > 0.999).all()
+
+
+def test_the_far_end_of_an_edge_that_touches_is_there_too() -> None:
+    """A box on another, a little tilted and turned, so that two edges touch: what may come down next is there, too."""
+    cube, w, p = Box((0.2, 0.2, 0.2)), np.array([-0.0442, -0.0536, -0.0651]), np.array([-0.0197, -0.1449, 0.209])
+    R = rotation_about(w / np.linalg.norm(w), float(np.linalg.norm(w)))
+    edges, *others = touches(cube, (R, p), cube, WORLD)
+    assert -3e-4 < edges.gap < 0.0
+    there = [touch for touch in others if touch.gap < 0.5 * ABSENT]
+    corners = np.array([(x, y, -0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]) @ R.T + p
+    above = corners[(np.abs(corners[:, :2]) < 0.1).all(axis=1)]
+    assert len(above)
+    for corner in above:
+        assert any(abs(touch.point - corner).max() < abs(touch.gap) + 1e-4 for touch in there)
 
 
 def test_a_capsule_lying_on_a_box_touches_at_both_ends() -> None:

@@ -89,6 +89,21 @@ def test_a_solution_is_not_touched():
     np.testing.assert_allclose(again.impulses, found.impulses, rtol=1e-12, atol=1e-15)
 
 
+def test_few_rows_that_stick_take_one_newton_step():
+    """From the solution of a problem that was a little different, as from step to step."""
+    counts = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, nc=4)._replace(friction=np.full(4, 4.0))
+        problem.g[2::3] = -1.0 - rng.uniform(size=4)
+        start = solve(problem).impulses
+        for much in (1e-3, 1e-2, 1e-1):
+            found = solve(problem._replace(g=problem.g + much * rng.normal(size=12)), start)
+            assert found.status == Status.OK
+            counts.append(found.iterations)
+    assert np.mean(np.array(counts) <= 1) > 0.6  # 0.14 with eps = 1e-4 and two sweeps
+
+
 def test_what_is_not_active_gets_nothing():
     problem = random_problem(np.random.default_rng(4), nu=3, nc=3)
     active = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])

@@ -25,16 +25,16 @@ def whip() -> sarrus.Model:
 
 
 def test_it_does_not_sink_in():
-    """The tip lies on the ground above its hinge and turns at up to 80 rad/s: 0.3 mm a step by curvature alone."""
-    speeds = np.array([20.0, 40.0, 80.0])
-    q, v = np.zeros((3, 2)), np.zeros((3, 2))
+    """The tip lies on the ground above its hinge and turns at up to 110 rad/s: 0.6 mm a step by curvature alone."""
+    speeds = np.array([20.0, 40.0, 80.0, 110.0])
+    q, v = np.zeros((4, 2)), np.zeros((4, 2))
     angle = -0.3  # the tip is above the hinge: its path bends down
     q[:, 0], q[:, 1], v[:, 1] = RADIUS + 1e-4 - LENGTH * np.sin(-angle), angle, -speeds
     v[:, 0] = -LENGTH * np.cos(angle) * speeds  # so that it moves along the ground
     found = sarrus.Simulation(whip(), 1e-3, record=("status", "contacts")).run(q, v, duration=0.005)
     tip = found.q[..., 0] - LENGTH * np.sin(found.q[..., 1]) - RADIUS
     assert found.contacts.touching.any(axis=(1, 2)).all()
-    assert tip.min() > -1e-3
+    assert tip.min() > -8e-4  # -1.4 mm where what is missed is undone by a fifth in each step
     assert not found.status.any()
 
 

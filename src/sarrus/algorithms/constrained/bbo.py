@@ -36,10 +36,10 @@ def bbo(
     """Constrained forward dynamics with loops by BBO: each loop's multipliers are eliminated at its root, exactly.
 
     The limit of `prox_bbo` for mu to infinity (LCABA paper, section V, with L = 0 in eq. 42b): one pass, no iterations.
-    Rows must be independent of each other given the joints of their own loop; a row that is not is left out, and the
-    status then says so if it is not met.
+    Rows must be independent of each other given the joints of their own loop. A row that is not is left out; if it is
+    then not met, the status says so.
 
-    fallback: the method for states that this one cannot do; None: the status tells
+    fallback: the method for states that this one cannot solve; None: the status reports them
     """
     at = mechanism(model, q, v, tau, external_forces)
     rows, nodes = rows_of(at, k, "bbo"), range(len(at.nodes))

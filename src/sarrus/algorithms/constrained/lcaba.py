@@ -49,17 +49,17 @@ def lcaba(
     rank_tolerance: float = RANK_TOLERANCE,
     order: tuple[int, ...] | None = None,
 ) -> ConstrainedDynamicsResult:
-    """Constrained forward dynamics with loops by LCABA, Algorithms 1 to 3: ABA in which rows are penalties, repeated.
+    """Constrained forward dynamics with loops by LCABA, Algorithms 1 to 3: iterated ABA with rows as penalties.
 
     The penalties mu couple links that are not parent and child; links are eliminated from the leaves, those with the
     fewest neighbours first. Each iteration then repeats two sweeps over the links that carry constraints.
 
     forces0         forces of the last call, to start from (warm start)
     mu              penalty of all rows, large is stiff; default: chosen from the mechanism (`mobility.py`)
-    tolerance       of the residual and of its change, relative to the accelerations that the rows see, and absolute
-    max_iterations  solves, the first included
-    rank_tolerance  rows that are independent of others by less than this (a singular value, relative to what is usual)
-                    count as dependent, and are met in the sense of least squares
+    tolerance       for the residual and its change, relative to the accelerations that the rows see, and absolute
+    max_iterations  number of solves, including the first
+    rank_tolerance  rows that are independent of others by less than this (a singular value, relative to its usual size)
+                    count as dependent, and are met in the least-squares sense
     order           of the links (or clusters), by number, children before parents; default: minimum degree
     """
     at = mechanism(model, q, v, tau, external_forces)

@@ -44,7 +44,7 @@ def ltl(
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics by M = L^T D L and Y = J L^-1, both with the tree's sparsity (Featherstone 2010).
 
-    fallback: the method for states that this one cannot do; None: the status tells
+    fallback: the method for states that this one cannot solve; None: the status reports them
     """
     at = mechanism(model, q, v, tau, external_forces)
     found = solve_in_joint_space(at, rows_of(at, k, "ltl"), weights=None)

@@ -33,11 +33,12 @@ def ltl_soft(
 ) -> ConstrainedDynamicsResult:
     """Soft constrained forward dynamics: (M + J^T R^-1 J) qdd = tau - c + J^T R^-1 k, with the tree's sparsity.
 
-    The left side is the mass matrix of links with inertia H + K^T R^-1 K (section VI), so M = L^T D L serves it too.
+    The left side is the mass matrix of links with inertia H + K^T R^-1 K (section VI), so M = L^T D L applies to it
+    too.
 
     weight    R^-1 for constraints that were declared without a softness R of their own
-    accurate  solve for the forces, by the matrix inversion lemma: half as much again to compute, and no digits are lost
-              where constraints are stiff
+    accurate  solve for the forces by the matrix inversion lemma: costs half as much again, but loses no digits where
+              constraints are stiff
     """
     at = mechanism(model, q, v, tau, external_forces)
     rows = [r.declared() for r in rows_of(at, k, "ltl_soft")]

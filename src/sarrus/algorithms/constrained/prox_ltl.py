@@ -50,9 +50,9 @@ def prox_ltl(
         [ -1/mu  J ] [lam]   [ k - lam0 / mu ]
         [  J^T   M ] [qdd] = [   tau - c     ]                                                    LCABA paper, eq. (12)
 
-    is U D U^T with velocities eliminated from the leaves, then the multipliers: U has M's factor and Y = J L^-1, both
-    with the tree's sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu. Iterations only
-    solve with the latter (eq. 13). For the arguments see `lcaba`.
+    is factored as U D U^T, with velocities eliminated from the leaves, then the multipliers: U contains M's factor and
+    Y = J L^-1, both with the tree's sparsity, and the factor of the damped Delassus matrix Lambda = J M^-1 J^T + 1/mu.
+    Iterations only solve with the latter (eq. 13). For the arguments see `lcaba`.
     """
     at = mechanism(model, q, v, tau, external_forces)
     rows = rows_of(at, k, "prox_ltl", declared=mu is not None)

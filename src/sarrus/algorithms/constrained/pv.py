@@ -50,8 +50,8 @@ def pv(
     The multipliers solve L lam = l at the root. Where several independent groups of rows meet there, they are
     eliminated first, block by block (eq. 49); else after the root's joint (eq. 47).
 
-    fallback: the method for states that this one cannot do (rows that are dependent, or within a group that is
-    eliminated first); None: the status tells
+    fallback: the method for states that this one cannot solve (rows that are dependent, or within a group that is
+    eliminated first); None: the status reports them
     """
     at = mechanism(model, q, v, tau, external_forces)
     rows, nodes = rows_of(at, k, "pv"), at.nodes

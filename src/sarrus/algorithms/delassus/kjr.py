@@ -23,8 +23,8 @@ def kjr(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by the Kreutz-Delgado-Jain-Rodriguez algorithm.
 
     Articulated inertias inward, spatial inverse inertias Omega (6, 6) outward, then for every pair of constraints the
-    relative inverse inertia along the path that joins them. Kept as the first of its kind: the other algorithms need
-    fewer operations.
+    relative inverse inertia along the path that joins them. It is kept as the first of its kind; the other algorithms
+    need fewer operations.
     """
     at = mechanism(model, q)
     rows = rows_of_links(at, "kjr")

@@ -25,7 +25,7 @@ def ltl_osim(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by M = L^T D L and Y = J L^-1, both with the tree's sparsity.
 
     Featherstone, "Exploiting sparsity in operational-space dynamics" (2010): eqs. (4) to (6) of the PV-OSIMr paper,
-    in the square-root-free form L^T D L. The cost of M and of J is part of it.
+    in the square-root-free form L^T D L. The cost includes M and J.
     """
     if has_loops(model):
         at, rows = rows_at_rest(model, q, "ltl_osim")

@@ -28,7 +28,7 @@ def pv_osim(model: Model, q: Array) -> Array:
 
         K' = K P^T X      L' = L + K S D^-1 S^T K^T
 
-    Rows of loops act on several links: where the branches of a loop meet, their K add up.
+    Rows of loops act on several links; where the branches of a loop meet, their K are added.
     """
     if has_loops(model):
         at, rows = rows_at_rest(model, q, "pv_osim")

@@ -26,11 +26,12 @@ from sarrus.spatial.stages import stage
 def pv_osimr(model: Model, q: Array) -> Array:
     """Delassus matrix J M^-1 J^T (m, m) by PV-OSIMr (Algorithm 3 of its paper).
 
-    PV-OSIM carries all rows through all joints. Here rows stop where they meet others, at a branching link; from
-    there on the six unit forces of that link are carried instead of them. The Delassus matrix is then put together
-    from the segments between branching links.
+    PV-OSIM carries all rows through all joints. Here rows stop where they meet others, at a branching link; from there
+    on, the six unit forces of that link are carried instead. The Delassus matrix is then assembled from the segments
+    between branching links.
 
-    A branching link of the paper where no more than six rows meet is left out of N: its rows go on as one end-effector.
+    A branching link of the paper where no more than six rows meet is left out of N: its rows continue as one
+    end-effector.
     """
     at = mechanism(model, q)
     rows = rows_of_links(at, "pv_osimr")

@@ -31,10 +31,11 @@ def aba_derivatives(
 ) -> AbaDerivativesResult:
     """Joint accelerations qdd with M qdd + c = tau + J^T f_ext, and their derivatives with respect to q, v and tau.
 
-    No matrix is factored or multiplied: forces and accelerations are carried along the tree, as in ABA, and what is
-    between two joints is the product of one's force and the other's acceleration at a link that both have.
+    No matrix is factored or multiplied: forces and accelerations are propagated along the tree, as in ABA, and the
+    derivative for a pair of joints is the product of the force of one and the acceleration of the other at a link that
+    both share.
 
-    External forces ride along with their bodies.
+    External forces move along with their bodies.
     """
     at = mechanism(model, q, v, tau, external_forces)
     found = articulated_bodies(at.nodes)

@@ -46,8 +46,8 @@ def ce_aba_derivatives(
 
         G^T M G dydd = dtau_y - G^T (did/dq G dy + did/dv dv + M dqdd) - dG^T id
 
-    where dv and dqdd are the derivatives of G yd and G ydd + g, ydd held. Loops stay closed: dq = G dy. What acts on
-    all joints, tau, is tau_y = G^T tau, which varies with G.
+    where dv and dqdd are the derivatives of G yd and G ydd + g with ydd held constant. Loops stay closed: dq = G dy.
+    Forces tau on all joints amount to tau_y = G^T tau, which varies with G.
 
     v or yd       velocities of all joints, or of the independent ones
     tau or tau_y  forces on all joints, or on the independent velocities

@@ -27,9 +27,9 @@ class EnergyDerivativesResult(NamedTuple):
 
 @algorithm(cost="O(n)", references=("featherstone2008",))
 def energy_derivatives(model: Model, q: Array, v: Array) -> EnergyDerivativesResult:
-    """Kinetic (with the rotors' armature) and gravitational potential energy, and their gradients.
+    """The kinetic energy, including armature, and the potential energy of gravity, with their gradients.
 
-    Velocities beyond a joint vary by u with its position, so the energy by u . h, whatever the axes.
+    If the position of a joint varies, velocities beyond it vary by u, and so the kinetic energy by u . h, in any axes.
     """
     tree, found = tree_of(model), energy.text(model, q, v)
     kinetic_q, kinetic_v, potential_q = (np.zeros(model.nv, np.result_type(q, v, found.kinetic)) for _ in range(3))

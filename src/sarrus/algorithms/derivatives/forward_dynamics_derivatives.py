@@ -81,21 +81,23 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivativesResult:
     """Accelerations and constraint forces, and their derivatives with respect to q, v, tau and k.
 
-    By the implicit function theorem at the solution of M qdd + c = tau + J^T f, J qdd + C f = k, C being the compliance
-    of soft methods, else zero: with R the derivative of M qdd + c - J^T f and K that of J qdd - k, qdd and f held,
+    By the implicit function theorem at the solution of M qdd + c = tau + J^T f, J qdd + C f = k, where C is the
+    compliance of soft methods, otherwise zero. With R the derivative of M qdd + c - J^T f, and K that of J qdd - k,
+    with qdd and f held constant,
 
         [ M  -J^T ] [dqdd]     [ R ]        (J M^-1 J^T + C) df = J M^-1 R - K
         [ J    C  ] [ df ] = - [ K ]        dqdd = M^-1 (J^T df - R)
 
-    M = L^T D L and Y = J L^-1 have the tree's sparsity. Nothing differentiates through the iterations of a method.
+    M = L^T D L and Y = J L^-1 have the sparsity of the tree. The iterations of a method are never differentiated.
 
-    Redundant rows: accelerations do not depend on which forces share a load. `rank` says how many rows are independent;
-    forces of the others are taken not to vary. If the rows of a loop are redundant only where it is closed, only
-    motions that keep it closed have derivatives: `unique` is 0, and columns are to be combined to such. Embedded
-    constraints count as rows here, so that columns leave the loops one by one, and times G move along them.
+    Redundant rows: accelerations do not depend on how redundant rows share a load. `rank` says how many rows are
+    independent; the forces of the others are taken as constant. If the rows of a loop are redundant only where it is
+    closed, only motions that keep it closed have derivatives: `unique` is 0, and columns must be combined into such
+    motions. Embedded constraints count as rows here: a single column opens the loops, and columns times G keep them
+    closed.
 
-    method  what finds qdd and f; default or "auto": the factors that the derivatives need anyway. Of soft ones
-            (pv_soft, ltl_soft) the constraints yield, and so do their derivatives
+    method  finds qdd and f; default or "auto": the factors that the derivatives need anyway. With soft methods
+            (pv_soft, ltl_soft) the constraints yield, and the derivatives account for that
     weight  of soft methods: R^-1 for constraints that were declared without a softness R of their own
     """
     whole, softly = model.spanning, method in SOFT

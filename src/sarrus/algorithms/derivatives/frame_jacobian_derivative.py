@@ -18,7 +18,7 @@ from sarrus.spatial.stacked import by_column
 def frame_jacobian_derivative(model: Model, q: Array, v: Array, frame: str, reference: str = "local") -> Array:
     """dJ/dt (6, nv) at joint velocities v, for the J of `frame_jacobian` in the same reference.
 
-    Times v it is `frame_jacobian_bias`.
+    Its product with v is `frame_jacobian_bias`.
     """
     check_reference(reference)
     at = frame_variation(model, q, v, None, frame)

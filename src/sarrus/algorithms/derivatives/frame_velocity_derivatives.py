@@ -32,7 +32,7 @@ def frame_velocity_derivatives(
     """The velocity of a frame, [linear; angular], and its derivatives with respect to q and v.
 
     frame      the name of a body or frame
-    reference  as in `frame_velocity`: at what place and in which axes. Axes of the frame turn with it
+    reference  as in `frame_velocity`: the point and the axes. The axes of the frame turn with it
     """
     check_reference(reference)
     at = frame_variation(model, q, v, None, frame)

@@ -43,9 +43,10 @@ def rnea_derivatives(
     variation z, y of the motion (`mechanics/derivatives/variation.py`) takes H z + B y, and one of the position turns
     F, too. U = H S and b = B^T S are carried inward beside these: U^T z + b^T y answers the variation of an ancestor.
 
-    External forces ride along with their bodies.
+    External forces move along with their bodies.
 
-    packed  matrices as vectors of what is not zero, in the order of `mass_matrix_pattern(model)`
+    packed  matrices as vectors of the elements that are not structurally zero, in the order of
+            `mass_matrix_pattern(model)`
     """
     tree = tree_of(model)
     nodes, joints = tree.nodes, joint_kinematics(tree, q, v)

@@ -41,7 +41,8 @@ def ce_aba(
     """Joint accelerations of a model whose constraints are embedded (`sarrus.embed`): ABA on its cluster tree.
 
     Algorithm 1 of the constraint-embedding paper, eqs (55) and (56), about the bias motion, in which the dependent
-    joints accelerate by g. Of a cluster only bodies that others see take part in the sweeps (`clusters/nodes.py`).
+    joints accelerate by g. Only those bodies of a cluster that others see take part in the sweeps
+    (`clusters/nodes.py`).
 
     v or yd       velocities of all joints, or of the independent ones
     tau or tau_y  forces on all joints, or on the independent velocities

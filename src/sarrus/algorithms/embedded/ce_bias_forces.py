@@ -21,6 +21,6 @@ from sarrus.spatial.arrays import Array
 def ce_bias_forces(
     model: Model, q: Array, v: Array | None = None, yd: Array | None = None, external_forces: Array | None = None
 ) -> Array:
-    """c_y of M_y ydd + c_y = tau_y: forces on the independent velocities at which they do not accelerate."""
+    """The bias forces c_y of M_y ydd + c_y = tau_y, on the independent velocities."""
     still = np.zeros(model.ny)
     return ce_rnea.text(model, q, v, yd=yd, ydd=still, external_forces=external_forces).tau_y

@@ -18,5 +18,5 @@ from sarrus.spatial.arrays import Array
     ignores=Feature.ROWS,
 )
 def ce_crba(model: Model, q: Array) -> Array:
-    """M_y(q) = G^T M G (ny, ny): composite bodies on the cluster tree, unseen ones as three terms."""
+    """The mass matrix M_y(q) = G^T M G (ny, ny) of the independent velocities: composite bodies on the cluster tree."""
     return composite_bodies(mechanism(model, q).nodes)

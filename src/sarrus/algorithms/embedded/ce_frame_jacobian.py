@@ -37,10 +37,10 @@ def ce_frame_jacobian(
     frame: str,
     reference: str = "local",
 ) -> ReducedJacobianResult:
-    """J_y = J G of a frame of an embedded model, and what its acceleration has beyond J_y ydd: J g + dJ/dt v.
+    """The Jacobian J_y = J G of a frame of an embedded model, and the bias J g + dJ/dt v of its acceleration.
 
     v or yd    velocities of all joints, or of the independent ones
-    reference  "local", "local_world_aligned" or "world", as of `frame_jacobian`
+    reference  "local", "local_world_aligned" or "world", as in `frame_jacobian`
     """
     embedded = embedded_at(model, q, v, yd)
     J = frame_jacobian.text(model, q, frame, reference)

@@ -38,7 +38,7 @@ def ce_inverse_dynamics_regressor(
     ydd: Array | None = None,
     motors: tuple[str, ...] = (),
 ) -> EmbeddedRegressorResult:
-    """G^T Y: forces on the independent velocities, and on motors, of geared and looped robots, for an acceleration.
+    """The regressor G^T Y of the forces on the independent velocities, and that of the motors, with gears and loops.
 
     Y is that of `inverse_dynamics_regressor` over all bodies, rotors and rods among them; arguments are those of
     `ce_rnea`.

@@ -39,14 +39,14 @@ def ce_rnea(
     external_forces: Array | None = None,
     motors: tuple[str, ...] = (),
 ) -> EmbeddedForcesResult:
-    """Forces on the independent velocities, and on motors, for an acceleration (section V of the embedding paper).
+    """Forces on the independent velocities, and those of motors, for an acceleration (embedding paper, section V).
 
-    Newton and Euler outward and inward over all bodies, then G^T: what the forces on all joints do to the independent
+    Newton and Euler outward and inward over all bodies; then G^T maps the forces on all joints to the independent
     velocities.
 
     a or ydd  accelerations of all joints (which must respect the constraints), or of the independent ones
-    motors    what is actuated: names of joints, and of embedded loop closures whose joint turns or slides. Where a
-              cluster has more motors than freedoms their forces are those of least squares.
+    motors    what is actuated: names of joints, and of embedded loop closures whose joint turns or slides. If a cluster
+              has more motors than degrees of freedom, their forces are a least-squares solution.
     """
     embedded = embedded_at(model, q, v, yd, loaded=external_forces is not None)
     acceleration = embedded.expand(ydd, bias=True) if ydd is not None else a

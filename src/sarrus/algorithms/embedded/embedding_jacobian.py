@@ -31,8 +31,8 @@ def embedding_jacobian(
 ) -> EmbeddingJacobianResult:
     """G and g of an embedded model: v = G yd, qdd = G ydd + g (constraint-embedding paper, eqs 2 to 6).
 
-    The Jacobian of a frame in independent velocities is J G (`ce_frame_jacobian`), and forces tau on all joints are
-    G^T tau on the independent velocities.
+    The Jacobian of a frame with respect to independent velocities is J G (`ce_frame_jacobian`), and forces tau on all
+    joints amount to G^T tau on the independent velocities.
 
     v or yd  velocities of all joints, or of the independent ones
     """

@@ -34,7 +34,7 @@ class ExpandResult(NamedTuple):
 def expand(
     model: Model, y: Array, yd: Array | None = None, near: Array | None = None, tolerance: float = 1e-12
 ) -> ExpandResult:
-    """All coordinates and velocities from the independent ones: q with y held, nearest to `near`, and v = G yd.
+    """All coordinates and velocities from the independent ones: q with y held and nearest to `near`, and v = G yd.
 
     tolerance  the largest error to accept: m, rad
     """

@@ -52,16 +52,16 @@ def hybrid(
 ) -> ConstrainedDynamicsResult:
     """Constrained forward dynamics with some constraints embedded and any method for the others, all forces reported.
 
-    What both loop papers name as future work. The method solves on the tree of clusters; the forces of what is embedded
-    follow by one pass back over the bodies (`cluster_loads.py`). States at which a cluster is singular, its redundant
-    rows are in conflict, or a loop that is carried along is open, go to the `fallback`, which embeds nothing.
+    Both papers on loops name this as future work. The method solves on the tree of clusters; the forces of embedded
+    constraints follow from one pass back over the bodies (`cluster_loads.py`). States at which a cluster is singular,
+    its redundant rows are in conflict, or a loop on a moving body is open, go to the `fallback`, which embeds nothing.
 
-    clusters  what is embedded, as `sarrus.embed(...)` has it (`model.embedding.clusters`); `sarrus.plan` chooses some
-    solver    the method for the other rows; default: lcaba, or ce_aba where none are left
+    clusters  what is embedded, as in `sarrus.embed(...)` (`model.embedding.clusters`); `sarrus.plan` chooses them
+    solver    the method for the other rows; default: lcaba, or ce_aba if there are none
     order     of lcaba's elimination, on the tree of clusters
-    fallback  the method for states that this one cannot do; None: the status tells
-    closed    metres or radians: how far a loop that is carried along may be open. Its force acts at two points then,
-              which turns whatever carries it; on clusters that is left out
+    fallback  the method for states that this one cannot solve; None: the status reports them
+    closed    metres or radians: how far a loop on a moving body may be open. The force of an open loop acts at two
+              points, which turns its carrier; clusters neglect that
     """
     at_work = with_clusters(model, clusters)
     name = solver or ("lcaba" if at_work.active_constraints or at_work.embedding is None else "ce_aba")

@@ -27,6 +27,6 @@ class ReduceResult(NamedTuple):
     ignores=Feature.ROWS,
 )
 def reduce(model: Model, q: Array, v: Array | None = None) -> ReduceResult:
-    """The independent coordinates and velocities among all."""
+    """The independent coordinates and velocities of an embedded model."""
     free = list(independent_velocities(model))
     return ReduceResult(q[list(independent_positions(model))], np.zeros(len(free)) if v is None else v[free])

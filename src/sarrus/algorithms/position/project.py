@@ -57,13 +57,13 @@ def project(
     tolerance: float = 1e-12,
     max_iterations: int = 100,
 ) -> ProjectResult:
-    """The state on the position and velocity constraints near (q, v): light bodies move rather than heavy ones.
+    """The nearest state on the position and velocity constraints: light bodies move rather than heavy ones.
 
-    Gauss-Newton in the kinetic metric, dq = -M^-1 J^T (J M^-1 J^T)^+ error, and then v likewise, with the error J v.
-    Damping in proportion to the error keeps far starts and singular rows in check and leaves the last steps quadratic
-    (Levenberg-Marquardt). Contacts without `at` stay where they are, to first order.
+    Gauss-Newton in the kinetic metric, dq = -M^-1 J^T (J M^-1 J^T)^+ error, and then v in the same way, with the error
+    J v. Damping in proportion to the error keeps distant starts and singular rows under control and leaves the last
+    steps quadratic (Levenberg-Marquardt). Contacts without `at` stay where they are, to first order.
 
-    held        1 for velocities that stay as they are and joints that do not move, else 0; default: all zero
+    held        1 for joints that must not move and velocities that must not change, otherwise 0; default: all zero
     tolerance   the largest error to accept, in metres or radians
     """
     return nearest_on(lambda q: _linearized(model, q, held), model, q, v, tolerance, max_iterations)

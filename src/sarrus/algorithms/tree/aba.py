@@ -25,7 +25,7 @@ from sarrus.spatial.stages import stage
     inverse="rnea",
 )
 def aba(model: Model, q: Array, v: Array, tau: Array, external_forces: Array | None = None) -> Array:
-    """Joint accelerations qdd with M qdd + c = tau + J^T f_ext.
+    """Joint accelerations qdd of a tree: M qdd + c = tau + J^T f_ext.
 
     Featherstone, Rigid Body Dynamics Algorithms (2008), Table 7.1, about the bias motion.
 

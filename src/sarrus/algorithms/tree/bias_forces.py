@@ -12,7 +12,7 @@ from sarrus.spatial.arrays import Array
 
 @algorithm(outputs="c", cost="O(n)", references=("featherstone2008",))
 def bias_forces(model: Model, q: Array, v: Array, external_forces: Array | None = None) -> Array:
-    """c(q, v) = inverse dynamics with zero joint acceleration: Coriolis, centrifugal, gravity, minus J^T f_ext."""
+    """The bias forces c(q, v): Coriolis, centrifugal and gravity forces, minus J^T f_ext."""
     joints = joint_kinematics(tree_of(model), q, v)
     motions = outward_motion(tree_of(model), joints)
     return inward_forces(tree_of(model), joints, resultant_forces(tree_of(model), motions, external_forces))

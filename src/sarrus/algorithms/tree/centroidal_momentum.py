@@ -15,7 +15,7 @@ from sarrus.spatial.stages import stage
 
 @algorithm(outputs="h", cost="O(n)", references=("orin2013",))
 def centroidal_momentum(model: Model, q: Array, v: Array) -> Array:
-    """[linear; angular] momentum (6,), angular about the centre of mass, in the world's axes. Without armature."""
+    """Momentum (6,), [linear; angular], about the centre of mass and in the axes of the world, without armature."""
     tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     poses = world_poses(tree, joints)

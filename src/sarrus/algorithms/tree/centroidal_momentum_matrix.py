@@ -15,7 +15,7 @@ from sarrus.spatial.stages import stage
 
 @algorithm(outputs="A", cost="O(n)", references=("orin2013",))
 def centroidal_momentum_matrix(model: Model, q: Array) -> Array:
-    """A (6, nv) with A v = `centroidal_momentum`. Composite bodies give one column per joint velocity."""
+    """The matrix A (6, nv) with A v = `centroidal_momentum`: one column per joint velocity."""
     nodes = tree_of(model).nodes
     joints = joint_kinematics(tree_of(model), q)
     poses = world_poses(tree_of(model), joints)

@@ -15,7 +15,7 @@ from sarrus.spatial.stages import stage
 
 @algorithm(outputs="M", cost="O(n d)", references=("walker1982", "featherstone2008"))
 def crba(model: Model, q: Array) -> Array:
-    """M(q) (nv, nv), symmetric, armature included.
+    """The mass matrix M(q) (nv, nv), symmetric, including armature.
 
     Walker and Orin (1982), method 3; Featherstone (2008), Table 6.2. A composite body is ten numbers, not a 6x6 matrix.
     """

@@ -23,7 +23,7 @@ class EnergyResult(NamedTuple):
 
 @algorithm(cost="O(n)", references=("featherstone2008",))
 def energy(model: Model, q: Array, v: Array) -> EnergyResult:
-    """Kinetic (with the rotors' armature) and gravitational potential energy."""
+    """The kinetic energy, including armature, and the potential energy of gravity."""
     tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)
     velocities = spatial_velocities(tree, joints)

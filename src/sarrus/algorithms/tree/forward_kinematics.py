@@ -42,8 +42,8 @@ def forward_kinematics(
 ) -> ForwardKinematicsResult:
     """Poses, velocities and accelerations of frames.
 
-    frames: names of bodies or frames; default: every body, in order. Without v (or a) the robot is at rest
-    (unaccelerated).
+    frames: names of bodies or frames; default: every body, in order. Without v (or a), the robot is at rest (not
+    accelerating).
     """
     chosen = [model.frame(name) for name in (model.body_names if frames is None else frames)]
     tree = tree_of(model)

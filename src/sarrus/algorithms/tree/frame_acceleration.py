@@ -19,10 +19,10 @@ def frame_acceleration(model: Model, q: Array, v: Array, a: Array, frame: str, r
 
     frame      the name of a body or frame
     reference  "local" and "world": the spatial acceleration; "local_world_aligned": the acceleration of the frame's
-               origin as a point, the derivative of its velocity in the world's axes. For that in the frame's axes (what
-               an accelerometer there has, less gravity), turn it: R^T linear
+               origin as a point, that is, the derivative of its velocity in the axes of the world. R^T linear is the
+               same in the frame's axes (the reading of an accelerometer there, plus gravity)
 
-    Gravity is not in it: a robot at rest has zero.
+    Gravity is not included: a robot at rest has zero acceleration.
     """
     check_reference(reference)
     at = forward_kinematics.text(model, q, v, a, (frame,))

@@ -20,7 +20,7 @@ REFERENCES = ("local", "world", "local_world_aligned")
 
 @algorithm(outputs="J", cost="O(d)", references=("featherstone2008",))
 def frame_jacobian(model: Model, q: Array, frame: str, reference: str = "local") -> Array:
-    """J (6, nv) with J v = the frame's velocity [linear; angular].
+    """The Jacobian J (6, nv) of a frame: J v is its velocity [linear; angular].
 
     reference "local": at the frame's origin, in the frame's axes; "local_world_aligned": at the frame's origin, in
     the world's axes; "world": the spatial velocity at the world's origin, in the world's axes (Pinocchio's three).

@@ -12,7 +12,7 @@ from sarrus.spatial.arrays import Array
 
 @algorithm(outputs="tau", cost="O(n)", references=("featherstone2008",))
 def gravity_forces(model: Model, q: Array) -> Array:
-    """g(q): inverse dynamics at rest."""
+    """The joint forces g(q) (nv,) that hold the robot at rest against gravity."""
     joints = joint_kinematics(tree_of(model), q)
     motions = outward_motion(tree_of(model), joints)
     return inward_forces(tree_of(model), joints, resultant_forces(tree_of(model), motions, None))

@@ -17,7 +17,7 @@ from sarrus.spatial.rotations import cross
 def kinetic_energy_regressor(model: Model, q: Array, v: Array) -> Array:
     """Y (10 nb,) with kinetic energy Y pi + v^T armature v / 2; pi as in `inverse_dynamics_regressor`.
 
-    Of a body whose frame moves at u and turns at w: m u u / 2 + h (u x w) + w I w / 2.
+    A body whose frame moves at u and turns at w contributes m u u / 2 + h (u x w) + w I w / 2.
     """
     tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)

@@ -15,7 +15,7 @@ from sarrus.spatial.arrays import Array, vector
 def potential_energy_regressor(model: Model, q: Array) -> Array:
     """Y (10 nb,) with the potential energy of gravity Y pi; pi as in `inverse_dynamics_regressor`.
 
-    Of a body at p with axes R: -g (m p + R h).
+    A body at p with axes R contributes -g (m p + R h).
     """
     tree = tree_of(model)
     g = tree.gravity

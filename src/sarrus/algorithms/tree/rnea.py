@@ -24,7 +24,7 @@ from sarrus.spatial.stages import stage
     derivatives="rnea_derivatives",
 )
 def rnea(model: Model, q: Array, v: Array, a: Array, external_forces: Array | None = None) -> Array:
-    """Joint forces tau = M a + c - J^T f_ext.
+    """The joint forces of a motion: tau = M a + c - J^T f_ext.
 
     Luh, Walker and Paul (1980), in point accelerations; Featherstone (2008), Table 5.1.
     """

@@ -17,6 +17,7 @@ from sarrus.codegen.passes.chain import chain
 from sarrus.codegen.passes.fuse import fuse
 from sarrus.codegen.passes.plan import plan
 from sarrus.codegen.passes.ports import Ports
+from sarrus.codegen.passes.roll import rolled
 from sarrus.codegen.passes.schedule import schedule
 from sarrus.codegen.passes.steps import Chunk, Repeat
 from sarrus.codegen.tape.tape import Tape
@@ -38,6 +39,7 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
     made_by = backend or default_backend()
     if not all(_can_encode(x) for x in lanes):
         made_by = LLVM
+    tape = rolled(tape)
     fused = chain(fuse(tape)) if lane.fma else tape
     values = _values(lanes) if made_by == X86 else REGISTERS
     planned = plan(fused, schedule(fused, values), CHUNK_SIZES[made_by])

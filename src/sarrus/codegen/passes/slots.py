@@ -192,9 +192,10 @@ class _Slots:
         for (k, slots), is_computed in zip(self.stores.items(), computed, strict=True):
             if is_computed and k not in self._place:
                 self.slot[k] = slots[0]
+        is_entry = (tape.op == Op.ENTRY).tolist()
         for k, slot in layout.slot.items():
             self.slot[k] = slot
-            if tape.op[k] != Op.ENTRY:
+            if not is_entry[k]:
                 self.stores[k] = [slot]
 
     def share_with_carried(self, tape: Tape) -> None:

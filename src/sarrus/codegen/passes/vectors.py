@@ -22,7 +22,8 @@ from sarrus.codegen.passes.steps import DISTANCES, Vector, in_vector
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Loop, Tape
 
-_CONST, _CARRIED = int(Op.CONST), int(Op.CARRIED)  # (names of an enumeration are slow to look up)
+# (Names of an enumeration are slow to look up.)
+_CONST, _CARRIED, _ENTRY = int(Op.CONST), int(Op.CARRIED), int(Op.ENTRY)
 _COPIES = 0.5  # of a column, at most: a copy costs about as much as finding one more vector in one application
 
 
@@ -66,6 +67,8 @@ class _Vector:
 class _Layout:
     def __init__(self, tape: Tape, fixed: dict[int, int]) -> None:
         self._tape, self._op = tape, tape.op.tolist()
+        self._collected = np.flatnonzero(tape.op == Op.COLLECTED)
+        self._source = tape.arg[self._collected, 0]
         self._blocks = Blocks()
         self._blocks.add(dict(fixed), is_closed=True)
         self._top = len(tape)
@@ -87,10 +90,8 @@ class _Layout:
     def _in_place(self, loop: Loop) -> InPlace:
         tape = self._tape
         inside = range(loop.start, loop.stop)
-        entries = [k for k in inside if self._op[k] == Op.ENTRY]
-        collected = np.flatnonzero(tape.op == Op.COLLECTED)
-        source = tape.arg[collected, 0]
-        collected = collected[(source >= loop.start) & (source < loop.stop)].tolist()
+        entries = [k for k in inside if self._op[k] == _ENTRY]
+        collected = self._collected[(self._source >= loop.start) & (self._source < loop.stop)].tolist()
         mine = InPlace(entries, collected)
         results: dict[int, list[int]] = {}
         for k, (value, application, _) in zip(collected, tape.arg[collected].tolist(), strict=True):

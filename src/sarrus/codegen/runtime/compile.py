@@ -46,32 +46,34 @@ def compile(  # the name users expect; the builtin is not used here
     progress: Progress | None = None,
     **options: Any,
 ) -> Kernel:
-    """Native code of `method` for this robot, in a second or two; no compiler is needed. Later calls load it from disk.
+    """Native code of `method` for this robot, within a second or two; no compiler is needed. Later calls load it from
+    disk.
 
     dtype            float64 or float32
-    lanes            states computed at once by SIMD; "auto" takes what the processor has
-    external_forces  whether the kernel takes forces on bodies as a last input, (nb, 6)
-    method           an algorithm or the name of one; of one made on the fly, options must have telling `repr`s.
-                     Default: forward dynamics, aba of a tree, else by the model's plan (`sarrus.plan`), which is made
-                     if there is none
-    inputs           which arrays it takes, by name; default: those that the method needs
+    lanes            states computed at once by SIMD; "auto": as many as the processor supports
+    external_forces  whether the kernel takes forces on bodies as its last input, (nb, 6)
+    method           an algorithm or its name; for an algorithm made on the fly, options must have a distinctive `repr`.
+                     Default: forward dynamics, by aba for a tree, otherwise by the model's plan (`sarrus.plan`), which
+                     is made if there is none
+    inputs           names of the arrays that it takes; default: those that the method needs
     parameters       for a model with CasADi symbols: the order in which the kernel's last input holds their values
-    derivative       what the kernel computes beside the values of the method: see below
-    wrt              with respect to which inputs, by name ("parameters": the values of CasADi symbols); default: all
-    progress         called with what is done next, in words; default: a terminal is told after a second
+    derivative       what the kernel computes besides the values of the method: see below
+    wrt              names of the inputs with respect to which to differentiate ("parameters": the values of CasADi
+                     symbols); default: all
+    progress         called with a description of each next step; default: printed to a terminal after a second
     options          fixed arguments of the method, e.g. `frame="left_foot"`
-    cache            whether a kernel on disk will do, and this one is kept there
+    cache            whether to use a kernel from disk, and keep this one there
     returns          a `Kernel`
-    errors           `UnknownNameError`: no such method, input or option; `UnsupportedError`: a method that cannot do
-                     this model, or a derivative that it does not have
+    errors           `UnknownNameError`: no such method, input or option; `UnsupportedError`: the method does not
+                     support this model, or a derivative that it does not have
 
     >>> robot = sarrus.zoo.chain(2)
     >>> kernel = sarrus.compile(robot, "aba")
     >>> kernel(*sarrus.random_state(robot, rng=0, batch=4), np.zeros((4, 2))).shape  # (n,) or (B, n)
     (4, 2)
 
-    Derivatives of q are in the tangent space, along `integrate(q, e_j)`: (nv,), also where q is an output. Results are
-    NamedTuples: the values, and then, for aba with wrt=("q", "v"),
+    Derivatives with respect to q are in the tangent space, along `integrate(q, e_j)`: (nv,), also where q is an output.
+    Results are NamedTuples: the values, followed by, for aba with wrt=("q", "v"),
 
     derivative="jacobian"    kernel(q, v, tau) -> qdd, dqdd_dq, dqdd_dv               per output and input
     derivative="jvp"         kernel(q, v, tau, dq, dv) -> qdd, dqdd                   along a direction

@@ -40,14 +40,14 @@ def _revived(algorithm: AnyAlgorithm, model_name: str, tape: Tape, dtype: str, l
 class Kernel:
     """A compiled algorithm. Call it with `(n,)` or `(B, n)` arrays, in the order of `input_names`.
 
-    Values are not checked: a state that is not finite gives a result that is not finite, in its own row only
-    (`return_status=True` tells which). Shapes and types are.
+    Shapes and types are checked, values are not: a state that is not finite gives a result that is not finite, in its
+    own row only (`return_status=True` reports which).
 
     algorithm   what was compiled
-    model_name  of the robot that it was compiled for
+    model_name  of the robot for which it was compiled
     native      the machine code
-    key         under which it is kept on disk; None: it is not
-    jacobian    what makes the robot and the tape of the method's Jacobian; None: it is not known (any more)
+    key         its name in the cache on disk; None: it is not cached
+    jacobian    makes the robot and the tape of the method's Jacobian; None: not known (for example after pickling)
 
     >>> kernel = sarrus.compile(sarrus.zoo.chain(2), "aba")
     >>> kernel.input_names

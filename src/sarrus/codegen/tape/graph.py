@@ -227,6 +227,11 @@ class Graph:
         """The symbol of an operation with two operands, if it is recorded."""
         return self._known.get((op, a, b, -1))
 
+    def found_product(self, number: float, index: int) -> Symbol | None:
+        """The symbol of a number times a node, if it is recorded."""
+        constant = self._constant_of.get(number)
+        return None if constant is None else self.found(_MUL, constant.index, index)
+
     def plain(self, index: int) -> Symbol | float:
         """A node as a number, if it is one, else as a symbol."""
         return self.value(index) if self.op[index] == _CONST else self._symbols[index]
@@ -717,16 +722,18 @@ class Symbol(AbstractScalar):
                 return 0.0
             if other == 1.0:
                 return self
-            if other < 0.0:
-                return -(self * -other)
+            if other == -1.0:
+                return -self
             op, a, b, _ = g.nodes[i]
             if op == _NEG:
-                return -(g.symbol(a) * other)
+                return g.symbol(a) * -other
             if op == _MUL and g.op[a] == _CONST:
                 return g.symbol(b) * (g.value(a) * float(other))
             if op == _CONST:
                 return g.value(i) * float(other)
-            return g.node(_MUL, g.constant(other).index, i)
+            # (The sign stays in the constant, so that mirrored limbs are alike, unless there is the opposite already.)
+            opposite = g.found_product(-other, i)
+            return g.node(_MUL, g.constant(other).index, i) if opposite is None else g.node(_NEG, opposite.index)
         j = other.index
         op_i, op_j = g.op[i], g.op[j]
         if op_j == _NEG:

@@ -40,7 +40,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from sarrus.codegen.tape.graph import Graph, Op
+from sarrus.codegen.tape.graph import Graph, Node, Op
 from sarrus.errors import UnsupportedError, unknown_name
 from sarrus.once import cached_property
 
@@ -67,12 +67,11 @@ class OpCount:
     """Exact operation counts of a traced algorithm, after common-subexpression elimination.
 
     `by_kind` has add (with subtractions and negations), mul, div, sqrt, trig (a sine or a cosine is one) and, where
-    they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one), compare (of what branches) and pick
-    (taking one of a list, however long it is).
-    A fused multiply-add counts as its two operations. How often an iteration runs depends on the state, so its step is
-    counted once, and `per_iteration` says how much of the total that is; a repetition is counted as often as it is
-    done. What only some states need (a method that
-    takes over where another fails) is not part of the total: `fallback` says how much it is.
+    they occur, exp (an exponential, a logarithm or a hyperbolic tangent is one), compare (for branches) and pick
+    (taking one element of a list of any length). A fused multiply-add counts as its two operations. How often an
+    iteration runs depends on the state, so its step is counted once, and `per_iteration` says how much of the total
+    that is; a repetition is counted as often as it runs. What only some states need (a method that takes over where
+    another fails) is not part of the total; `fallback` says how much it is.
 
     >>> sarrus.op_count(sarrus.zoo.chain(2), "aba").by_kind["trig"]
     4
@@ -312,12 +311,12 @@ def tape_of(
         indices = [graph.lift(x).index for x in array.reshape(-1).tolist()]
         roots.append(np.array(indices, dtype=np.int64))
 
-    nodes = np.fromiter(itertools.chain.from_iterable(graph.nodes), np.int32, 4 * len(graph.nodes)).reshape(-1, 4)
-    op, arg = nodes[:, 0].astype(np.uint8), nodes[:, 1:]
-    segment = np.array(graph.segment, dtype=np.int64)
+    op, arg = _arrays(graph.nodes)
     needed = _needed(graph, op, arg, np.concatenate(roots) if roots else np.zeros(0, int))
+    op, arg, needed, signed = _with_signs_in_constants(graph, op, arg, needed, roots)
+    segment = np.array(graph.segment, dtype=np.int64)
     kept = np.flatnonzero(needed)
-    kept = kept[np.argsort(segment[kept], kind="stable")]
+    kept = kept[np.lexsort((kept, ~np.isin(kept, signed), segment[kept]))]
     segment = segment[kept]
     new_number = np.full(len(op), -1, dtype=np.int32)
     new_number[kept] = np.arange(len(kept), dtype=np.int32)
@@ -352,6 +351,40 @@ def tape_of(
 
 
 _LEAK = "a value computed inside the step of an iteration is used outside of it: return it as part of the state instead"
+
+
+def _arrays(nodes: list[Node]) -> tuple[np.ndarray, np.ndarray]:
+    """Operations and arguments."""
+    found = np.fromiter(itertools.chain.from_iterable(nodes), np.int32, 4 * len(nodes)).reshape(-1, 4)
+    return found[:, 0].astype(np.uint8), found[:, 1:].copy()
+
+
+def _with_signs_in_constants(
+    graph: Graph, op: np.ndarray, arg: np.ndarray, needed: np.ndarray, roots: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
+    """The nodes where -(c x), of a product that nobody else needs, is (-c) x; and these constants.
+
+    They may be recorded after what uses them now.
+    """
+    is_value = (ARITY[op][:, None] > np.arange(3)) & needed[:, None]
+    decided = [x for loop in graph.loops for x in (*loop.updated, loop.condition, loop.entry)]
+    decided += [guard.condition for guard in graph.guards]
+    members = [x for members in graph.lists for x in members]
+    others = np.array([*decided, *members], dtype=np.int64)
+    uses = np.bincount(np.concatenate([arg[is_value], *roots, others[others >= 0]]), minlength=len(op))
+    segment = np.array(graph.segment, dtype=np.int64)
+    negated = np.flatnonzero(needed & (op == Op.NEG))
+    product = arg[negated, 0]
+    fits = (op[product] == Op.MUL) & (uses[product] == 1) & (segment[product] == segment[negated])
+    fits[fits] = op[arg[product[fits], 0]] == Op.CONST
+    negated, product = negated[fits], product[fits]
+    constants = [graph.constant(-graph.value(k)).index for k in arg[product, 0].tolist()]
+    more_op, more_arg = _arrays(graph.nodes[len(op) :])
+    op, arg = np.concatenate([op, more_op]), np.concatenate([arg, more_arg])
+    needed = np.concatenate([needed, np.zeros(len(more_op), bool)])
+    op[negated], arg[negated, 0], arg[negated, 1] = Op.MUL, constants, arg[product, 1]
+    needed[product], needed[constants] = False, True
+    return op, arg, needed, constants
 
 
 def _needed(graph: Graph, op: np.ndarray, arg: np.ndarray, roots: np.ndarray) -> np.ndarray:

@@ -77,7 +77,7 @@ def op_count(model: Model, method: str | AnyAlgorithm, /, **options: Any) -> OpC
     method   an algorithm or its name
     options  fixed arguments of the method
     returns  an `OpCount`
-    errors   `UnknownNameError`: no such method or option; `UnsupportedError`: a method that cannot do this model
+    errors   `UnknownNameError`: no such method or option; `UnsupportedError`: the method does not support this model
 
     >>> sarrus.op_count(sarrus.zoo.chain(2), "aba").total < 100
     True

@@ -71,15 +71,15 @@ class Turns:
     def _load(self, number: int, register: int) -> bytes:
         """register = where vector `number` is in this application: mov, perhaps add to itself, lea."""
         high = register > 7
-        code = struct.pack("<BBBi", 0x48 | high << 2, 0x8B, 0x80 | (register & 7) << 3 | _TABLE, number * _WORD)
+        code = bytes([0x48 | high << 2, 0x8B]) + _displaced((register & 7) << 3 | _TABLE, number * _WORD)
         scale = (self._slot_bytes // FOURTHS).bit_length() - 1
         if scale > _MOST_SCALE:
             code += bytes([0x48 | high << 2 | high, 0x01, 0xC0 | (register & 7) << 3 | register & 7])
             scale -= 1
         base = _CONSTANTS if self._repeat.vectors[number].is_constant else _WORKSPACE
-        sib = scale << 6 | (register & 7) << 3 | base
-        rest = (0x8D, 0x84 | (register & 7) << 3, sib, self._shift[number])
-        return code + struct.pack("<BBBBi", 0x48 | high << 2 | high << 1, *rest)
+        sib = bytes([scale << 6 | (register & 7) << 3 | base])
+        prefix = bytes([0x48 | high << 2 | high << 1, 0x8D])
+        return code + prefix + _displaced((register & 7) << 3 | 4, self._shift[number], sib)
 
     def around(self, body: bytes, begins: np.ndarray, first: int, last: int) -> bytes:
         """Instructions first .. last - 1, which begin in the body where `begins` says, once per row of the table."""
@@ -91,7 +91,17 @@ class Turns:
         once = b"".join([*pieces, body[begins[done] : begins[last]]])
         row = _WORD * len(self._repeat.vectors)
         end = struct.pack("<BBBi", 0x48, 0x8D, 0x80 | _END << 3 | _TABLE, row * self._repeat.loop.limit)  # lea
-        once += struct.pack("<BBBi", 0x48, 0x81, 0xC0 | _TABLE, row)  # add
+        short = row < _NEAR
+        once += struct.pack("<BBBb" if short else "<BBBi", 0x48, 0x83 if short else 0x81, 0xC0 | _TABLE, row)  # add
         once += bytes([0x48, 0x39, 0xC0 | _END << 3 | _TABLE])  # cmp
         back = struct.pack("<BBi", 0x0F, 0x85, -(len(once) + 6))  # jne
         return end + once + back
+
+
+def _displaced(operands: int, displacement: int, sib: bytes = b"") -> bytes:
+    """The bytes that say where memory is, with as many of the displacement as it takes."""
+    if not displacement:
+        return bytes([operands]) + sib
+    if -_NEAR <= displacement < _NEAR:
+        return bytes([0x40 | operands]) + sib + struct.pack("<b", displacement)
+    return bytes([0x80 | operands]) + sib + struct.pack("<i", displacement)

@@ -52,6 +52,7 @@ class Assignment:
             self.repeats[len(self.ends) - 1] = repeat
         self._free = list(range(self.values))[::-1]
         self._register: dict[int, int] = {}  # of each value that is held
+        self._in_spare = REGISTER  # the slot of the constant that the spare register holds; REGISTER: none
         self._memory: dict[int, int] = {}  # where the next operation finds values that are not: their slots
         endings = _endings(actions, self._op, self._operands)
         for action, ending in zip(actions, endings, strict=True):
@@ -90,8 +91,11 @@ class Assignment:
         if self._memory:
             for waiting in [x for x, place in self._memory.items() if place == slot]:
                 self._load(waiting)  # before it is overwritten
-        if self._op[k] == _CONST:  # it is only copied
-            self._write(_LOAD, self._spare, slot=-1 - self._constant[k])
+        if self._op[k] == _CONST:  # it is only copied, perhaps to several places, one after the other
+            source = -1 - self._constant[k]
+            if self._in_spare != source:
+                self._write(_LOAD, self._spare, slot=source)
+                self._in_spare = source
             self._write(_STORE, self._spare, slot=slot)
             return
         self.words.append(_STORE | self._register[k] << 8)
@@ -178,6 +182,7 @@ class Assignment:
         for x in dying:
             self._free.append(self._register.pop(x))
         r, t = self._free.pop(), self._spare
+        self._in_spare = REGISTER
         _SEQUENCES[code](self._write, r, t, a, b, c)
         return r
 

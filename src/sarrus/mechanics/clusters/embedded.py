@@ -225,13 +225,13 @@ def rows_inside(cluster: Cluster, at: KinematicState) -> list[Rows]:
 
 def rows_on_velocities(model: Model, cluster: Cluster, joints: list[Kinematics], rows: Rows) -> Array:
     """Rows on bodies, or on joints, as rows on the cluster's velocities."""
-    parts = [E for _, E in rows.relation] or [block.K for block in rows.blocks]
-    K = np.zeros((len(rows.k), model.nv), dtype=np.result_type(*parts))
-    for i, E in rows.relation:
-        K[:, model.layout.v[i]] = E
-    pending: dict[int, Array] = {} if rows.relation else {block.node: block.K for block in rows.blocks}
+    parts = dict(rows.relation)
+    pending: dict[int, Array] = {} if parts else {block.node: block.K for block in rows.blocks}
     for i in reversed(cluster.bodies):
         if i in pending:
-            K[:, model.layout.v[i]] = pending[i] @ joints[i].S
+            parts[i] = pending[i] @ joints[i].S  # symbols, perhaps, where the rows are numbers
             add_to(pending, tree_of(model).nodes[i].parent, rows_T(joints[i].X, pending[i]))
+    K = np.zeros((len(rows.k), model.nv), dtype=np.result_type(float, *parts.values()))
+    for i, part in parts.items():
+        K[:, model.layout.v[i]] = part
     return np.take(K, velocities_of(model, cluster), axis=1)

@@ -1,9 +1,9 @@
-"""Two boxes: the normal by the separating-axis test, then where two faces overlap or two edges cross.
+"""Two boxes: the normal by the separating-axis test, then where two faces overlap and two edges cross.
 
-Penetration is exact; but where the normal of two edges is nearly that of a face, the face's is taken: the depth along
-it is larger by a thousandth at most, and the gap of boxes apart smaller by a thousandth of their size. Boxes apart have
-the gap along the axis that separates them best, where their faces overlap. That is not their distance if a corner is
-nearest to a corner or to an edge; it becomes exact as they come to touch.
+Penetration is exact; but where the normal of two edges is nearly that of a face, and nothing is deeper along the face's
+by more than a thousandth of the smaller box, the face's is taken. Boxes apart have the gap along the axis that
+separates them best, where their faces overlap. That is not their distance if a corner is nearest to a corner or to an
+edge; it becomes exact as they come to touch.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from sarrus.mechanics.contact.touch import ABSENT, Pose, Touch
 from sarrus.model.visuals import Box
 from sarrus.spatial.arrays import Array, Scalar, matrix, vector
 from sarrus.spatial.choice import choose
-from sarrus.spatial.extremes import choose_vector, clamp, larger, sign
+from sarrus.spatial.extremes import choose_vector, clamp, larger, sign, smaller
 from sarrus.spatial.norms import dot, root, total
 from sarrus.spatial.rotations import cross
 
 _THINNEST = 1e-9  # metres: half of the least thickness that a box is given
 _PARALLEL = 1e-8  # sin^2 of two edges below which they have no common normal
 _SAME_NORMAL = 0.999  # the cosine from which on a face is taken for edges: a box set down askew rests on all corners
-_SAME_GAP = 1e-3  # of half the least length: what boxes apart may lose by that
+_SIMILAR_NORMAL = 0.98  # the cosine from which on corners below the edges touch, too
+_SAME_GAP = 1e-3  # of half the least length: what may be lost by that; few degrees are millimetres at the next corner
 
 
 class _Faces(NamedTuple):
@@ -39,42 +40,69 @@ class _Faces(NamedTuple):
 
 
 def box_box(a: Box, pose_a: Pose, b: Box, pose_b: Pose) -> list[Touch]:
-    """Up to eight corners of where two faces overlap; or one point, where two edges cross."""
+    """Where two edges cross, then up to eight corners of where two faces overlap.
+
+    Where edges are nearest, the corners of the faces that look most along their normal are there, too: the far end of
+    an edge that turns may come down within the step.
+    """
     (Ra, pa), (Rb, pb) = pose_a, pose_b
     half_a, half_b = (np.maximum(0.5 * np.asarray(box.size), _THINNEST) for box in (a, b))
     C, d = Ra.T @ Rb, Ra.T @ (pb - pa)
     size = matrix([[abs(x) for x in row] for row in C])
-    of_a = [abs(d[i]) - half_a[i] - dot(size[i], half_b) for i in range(3)]
+    of_a = vector(*[abs(d[i]) - half_a[i] - dot(size[i], half_b) for i in range(3)])
     back = C.T @ d
-    of_b = [abs(back[j]) - half_b[j] - dot(size[:, j], half_a) for j in range(3)]
-    best_a, best_b = larger(larger(of_a[0], of_a[1]), of_a[2]), larger(larger(of_b[0], of_b[1]), of_b[2])
+    of_b = vector(*[abs(back[j]) - half_b[j] - dot(size[:, j], half_a) for j in range(3)])
+    face = larger(_largest(of_a), _largest(of_b))
     i, j, apart = _best_edges(C, size, d, half_a, half_b)
     crossing = _crossing_edges(i, j, C, d, half_a, half_b)
-    crossing = Touch(pa + Ra @ crossing.point, Ra @ crossing.normal, apart)
+    score_a = choose_vector(face, apart, _sizes(crossing.normal), of_a)
+    score_b = choose_vector(face, apart, _sizes(C.T @ crossing.normal), of_b)
     # The better one of both boxes' faces, a's if they are equal, and the axes so that it is normal to the third.
-    on_b = (best_a, best_b)
+    on_b = (_largest(score_a), _largest(score_b))
     half, other_half = choose_vector(*on_b, half_b, half_a), choose_vector(*on_b, half_a, half_b)
     faces = _face_last(
         _Faces(
             _choose_matrix(*on_b, Rb, Ra), choose_vector(*on_b, pb, pa), half,
             _choose_matrix(*on_b, C.T, C), choose_vector(*on_b, -back, d), other_half,
         ),
-        choose_vector(*on_b, vector(*of_b), vector(*of_a)),
+        choose_vector(*on_b, score_b, score_a),
     )  # fmt: skip
     touches, corners = _overlapping_faces(faces)
     from_b = choose(*on_b, 1.0, -1.0)
     touches = [touch._replace(normal=touch.normal * from_b) for touch in touches]
-    like_the_face = dot(crossing.normal, touches[0].normal)
-    slack = _SAME_GAP * float(min(*half_a, *half_b))
-    clearly = choose(0.0, apart, choose(larger(best_a, best_b) + slack, apart, apart, -ABSENT), -ABSENT)
-    clearly = choose(corners, 0.5, clearly, -ABSENT)  # faces that overlap have true gaps at all corners
-    edges = (larger(best_a, best_b), choose(like_the_face, _SAME_NORMAL, apart, clearly))
-    first = Touch(
-        choose_vector(*edges, crossing.point, touches[0].point),
-        choose_vector(*edges, crossing.normal, touches[0].normal),
-        choose(*edges, apart, touches[0].gap),
-    )
-    return [first, *(touch._replace(gap=choose(*edges, ABSENT, touch.gap)) for touch in touches[1:])]
+    crossing = Touch(pa + Ra @ crossing.point, Ra @ crossing.normal, apart)
+    return _with_crossing(touches, corners, crossing, face, _SAME_GAP * float(min(*half_a, *half_b)))
+
+
+def _with_crossing(touches: list[Touch], corners: Scalar, crossing: Touch, face: Scalar, slack: float) -> list[Touch]:
+    """The touches of faces, and that of two edges where they separate better; of these two, what is there.
+
+    corners  how many of the touches of faces there are
+    face     the separation by the best face
+    """
+    apart, like_the_face = crossing.gap, dot(crossing.normal, touches[0].normal)
+    deepest = touches[0].gap
+    for touch in touches[1:]:
+        deepest = smaller(deepest, touch.gap)
+    # Faces of boxes apart that overlap have true gaps at all corners; those that do not have none.
+    along_face = choose(0.5, corners, deepest, face)
+    clearly = choose(along_face + slack, apart, apart, -ABSENT)
+    clearly = choose(0.0, apart, choose(0.5, corners, -ABSENT, clearly), clearly)
+    edges = (face, choose(like_the_face, _SAME_NORMAL, apart, clearly))
+    # What is deeper along the face than the edges are along their normal is as deep as these, or another thing.
+    deeper = choose(_SIMILAR_NORMAL, like_the_face, apart, ABSENT)
+    gaps = [choose(touch.gap, apart, deeper, touch.gap) for touch in touches]
+    gaps[0] = choose(0.5, corners, gaps[0], ABSENT)
+    kept = [touch._replace(gap=choose(*edges, gap, touch.gap)) for touch, gap in zip(touches, gaps, strict=True)]
+    return [crossing._replace(gap=choose(*edges, apart, ABSENT)), *kept]
+
+
+def _largest(x: Array) -> Scalar:
+    return larger(larger(x[0], x[1]), x[2])
+
+
+def _sizes(x: Array) -> Array:
+    return vector(*[abs(e) for e in x])
 
 
 def _choose_matrix(a: Scalar, b: Scalar, yes: Array, no: Array) -> Array:

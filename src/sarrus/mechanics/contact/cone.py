@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.mechanics.contact.problem import Scaled
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
-from sarrus.spatial.extremes import larger
+from sarrus.spatial.extremes import larger, smaller
 from sarrus.spatial.norms import root
 from sarrus.spatial.precision import epsilon
 
@@ -130,4 +130,18 @@ def residual(p: Scaled, x: Array, c: Array, strict: float = 1.0) -> Scalar:
         squares = larger(pushed * pushed + push * push, sliding * sliding + normal * normal)
         not_complementary = work / (root(squares) + tiny())
         worst = larger(worst, p.w[rows.start] * larger(larger(strict * outside, entering), not_complementary))
+    return worst
+
+
+def askew(p: Scaled, x: Array, c: Array) -> Scalar:
+    """How far friction is from being against the sliding, as a velocity of its own row, or how fast that is, where it
+    is slower: the worst contact.
+    """
+    worst: Scalar = 0.0
+    for rows, mu in zip(p.contacts, p.friction, strict=True):
+        (*a, push), (*b, _) = x[rows], c[rows]
+        sliding = length(*b)
+        over = mu * larger(push, 0.0) / (sliding + tiny())
+        missing = length(*(f + over * v for f, v in zip(a, b, strict=True)))
+        worst = larger(worst, p.w[rows.start] * smaller(sliding, missing))
     return worst

@@ -52,7 +52,7 @@ PAIRS: dict[tuple[type, type], tuple[Finder, Count]] = {
     (Capsule, Cylinder): (capsule_cylinder, 3),
     (Cylinder, Cylinder): (cylinder_cylinder, 5),
     (Cylinder, Box): (cylinder_box, 8),
-    (Box, Box): (box_box, 8),
+    (Box, Box): (box_box, 9),
     (Sphere, HeightField): (sphere_field, 1),
     (Capsule, HeightField): (capsule_field, 2),
     (Box, HeightField): (box_field, 8),

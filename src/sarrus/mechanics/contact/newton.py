@@ -61,8 +61,8 @@ class Iterate(NamedTuple):
     earlier: Scalar  # two steps ago
 
     @staticmethod
-    def first(x: Array, c: Array) -> Iterate:
-        return Iterate(x, c, x, FIRST_EPS, 0.0, 0.0)
+    def first(x: Array, c: Array, eps: float = FIRST_EPS) -> Iterate:
+        return Iterate(x, c, x, eps, 0.0, 0.0)
 
     def centered(self, p: Scaled, begins: Scalar, is_due: Scalar, solved: Scalar) -> Iterate:
         """With a center where it is, and that eps, where one begins to stay, or the one that stays moves.

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.contact.alternating import alternate
-from sarrus.mechanics.contact.cone import either, largest, projected, residual
-from sarrus.mechanics.contact.newton import Iterate, newton_step
+from sarrus.mechanics.contact.cone import askew, either, largest, projected, residual
+from sarrus.mechanics.contact.newton import FIRST_EPS, Iterate, newton_step
 from sarrus.mechanics.contact.problem import ContactProblem, ContactSolution, Scaled, scaled
 from sarrus.mechanics.contact.sweep import sweep
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -31,7 +31,10 @@ from sarrus.spatial.precision import within
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
-_SWEEPS = 2
+_SWEEPS, _MOST_SWEEPS = 2, 5  # those after the second where they pay: they find out what sticks and slips
+_FEW = 18  # rows: Newton steps on so few cost as little as two sweeps, and one on more as much as many
+_ROUGHLY = 3e-3  # m/s: the residual of few rows from which on Newton's method needs no third sweep
+_EPS_OF_FEW = 1e-6  # where they are not known to be redundant: a step on those that stick is exact then
 
 
 class Round(NamedTuple):
@@ -50,6 +53,7 @@ MOST_NEWTON = 21 * _MAX_NEWTON  # in all; after these, the fallback
 _RELATIVE = 1e-10  # of the largest velocity: what rounding leaves
 _STRICT = 10.0  # about Newton's iterates outside the cones: they will be projected onto them
 _MARGIN = 0.5  # of what is accepted at last, for what that projection and rounding do
+_ASKEW = 0.3  # of how far friction is askew to the sliding, of which the residual has the square
 _STAYING = 0.1  # of that, while Newton's center stays: it pulls up to the end, which no last, quadratic step mends
 
 
@@ -67,7 +71,8 @@ def solve(
     start       impulses to begin with, those of the last time step: if they are a solution, nothing is iterated
     tolerance   of the residual, in m/s; the status is OK where it is met
     max_newton  steps of each round of Newton's method, and with each center
-    sweeps      at most, before the first Newton step; None: two, or one of limits alone where contacts are redundant
+    sweeps      at most, before the first Newton step; None: two to five, or one of limits alone where contacts are
+                redundant
     convex      the relaxed problem, without De Saxce's term: what slides lifts off
     entry       where this is not greater than 0, nothing is iterated: whoever says so does not want the answer
     """
@@ -77,16 +82,25 @@ def solve(
         speeds = vector(*(choose(0.0, over, g, 0.0) for over, g in zip(p.inverse, problem.g, strict=True)))
         accepted = within(tolerance, 1e1) + within(_RELATIVE, 1e2) * largest(speeds)
     rounds = _ROUNDS_IF_REDUNDANT if p.G.is_redundant else _ROUNDS
+    few = len(p.g) <= _FEW and not p.G.is_redundant
     with stage("start"):
         x = np.zeros(len(p.g)) if start is None else projected(p, _existing(p, start))
         c = p.g if start is None else p.G @ x + p.g
         todo = if_finite(choose(accepted, residual(p, x, c), 1.0, 0.0), 0.0, c, p.friction, p.bounds)
         todo = choose(0.0, entry, todo, 0.0)
 
+    def far(x: Array, c: Array, strict: float = 1.0) -> Scalar:
+        """The residual, and of few rows how far friction is from being against the sliding."""
+        left = residual(p, x, c, strict)
+        return larger(left, _ASKEW * askew(p, x, c)) if few else left
+
     def swept(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
         x, c = sweep(p, *state[:2], contacts=not p.G.is_redundant)
-        todo = choose(accepted, residual(p, x, c), 1.0, 0.0)
-        return (x, c, vector(todo)), todo
+        _, count = state[2]
+        left = far(x, c)
+        todo = choose(_MARGIN * accepted, left, 1.0, 0.0)
+        again = choose(count, _SWEEPS - 1.5, todo, choose(_ROUGHLY, left, todo, 0.0)) if few else todo
+        return (x, c, vector(todo, count + 1.0)), again
 
     def newton(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
         x, c, center, (_, count, since, *rest) = state
@@ -108,14 +122,14 @@ def solve(
         since = choose(0.5, larger(begins, larger(is_due, solved)), 0.0, since)
         x, c, center, *rest = newton_step(p, at, r, stays)
         enough = _MARGIN * choose(0.5, stays, _STAYING, 1.0) * accepted
-        left = residual(p, x, c, _STRICT)
+        left = far(x, c, _STRICT)
         todo = choose(left, enough, 0.0, 1.0)  # also where it is not a number: for the fallback, but no more steps
         return (x, c, center, vector(todo, count + 1.0, since + 1.0, *rest)), choose(enough, left, 1.0, 0.0)
 
     with stage("sweeps"):
-        most = (min(p.first, 1) if p.G.is_redundant else _SWEEPS) if sweeps is None else sweeps
-        (x, c, (todo,)), _ = iterate(swept, (x, c, vector(todo)), most, todo)
-    first = Iterate.first(x, c)
+        most = (min(p.first, 1) if p.G.is_redundant else _MOST_SWEEPS) if sweeps is None else sweeps
+        (x, c, (todo, _)), _ = iterate(swept, (x, c, vector(todo, 0.0)), most, todo)
+    first = Iterate.first(x, c, _EPS_OF_FEW if few else FIRST_EPS)
     with stage("newton"):
         begin = (*first[:3], vector(todo, 0.0, 0.0, *first[3:]))
         (x, _, _, (todo, *_)), count = iterate(newton, begin, MOST_NEWTON // _MAX_NEWTON * max_newton, todo)

@@ -208,13 +208,13 @@ def _variations(
                         before = np.stack([g[t][parent][c] for c in range(v.start, v.stop)], axis=1)
                         own[t] = by_column(X.apply, before) + z[t]
                     matrix[v, v] = UD.T @ own[t] + k @ y[t]
-            if needed[i] and parent < 0:
-                for t, matrix in enumerate((out.q, out.v)):
-                    g[t][i].update((c, _next(joint, g[t], c, matrix)) for c in needed[i])
-            elif needed[i]:
-                before = np.stack([g[t][parent][c] for t in range(2) for c in needed[i]])
+            if needed[i]:
                 qdd = np.concatenate([out.q[v, needed[i]].T, out.v[v, needed[i]].T])
-                rows = repeat(lambda x, X=X, S=S: X.apply(x[:6]) - S @ x[6:], np.concatenate([before, qdd], axis=1))
+                if parent < 0:
+                    rows = repeat(lambda x, S=S: -(S @ x), qdd)
+                else:
+                    before = np.stack([g[t][parent][c] for t in range(2) for c in needed[i]])
+                    rows = repeat(lambda x, X=X, S=S: X.apply(x[:6]) - S @ x[6:], np.concatenate([before, qdd], axis=1))
                 for t, mine in enumerate(np.split(rows, 2)):
                     g[t][i].update(zip(needed[i], mine, strict=True))
             felt.append((own[0], own[1]))

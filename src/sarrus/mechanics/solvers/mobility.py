@@ -14,6 +14,7 @@ from sarrus.model.per_model import per_model
 from sarrus.model.state import random_state
 from sarrus.model.values import typical_values
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.stacked import rows_T
 
 _SAMPLES = 3
 _IMMOBILE = 1e-9  # a row with so much less mobility than others of its kind has none: what is left is rounding
@@ -61,6 +62,42 @@ def typical_mobilities(model: Model) -> Array:
         return np.ones(model.n_rows)
     parts = mobilities(model)
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+@per_model
+def carried_mobilities(model: Model) -> list[float]:
+    """Per node: how easily the rows on it and beyond it would move if all joints beyond it were locked; all in all.
+
+    A row k that is eliminated beyond a node adds k^T k / d to the node's inertia: beside what there was, that is as
+    much as this mobility is beside d. Any direction counts as the easiest one, since rows turn with the joints. A mean
+    over a few random configurations; of a model with symbols, 1.
+    """
+    if not model.is_numeric:
+        return [1.0] * len(mechanism(model, random_state(model, 0)[0]).nodes)
+    samples = [_carried(*_posed(model, random_state(model, seed)[0])) for seed in range(_SAMPLES)]
+    return [float(x) for x in np.mean(samples, axis=0)]
+
+
+def _carried(at: Mechanism, rows: list[Rows]) -> list[float]:
+    parts = propagators(at.nodes)
+    response: list[Array] = []  # per node: its acceleration for a force on it, the inverse of its inertia as it is felt
+    for part in parts:
+        own, parent = part.acceleration(np.eye(len(part.S))), part.node.parent
+        if parent >= 0:
+            half = np.stack([part.outward(column) for column in response[parent]])
+            own = own + np.stack([part.outward(row) for row in half.T])
+        response.append(own)
+    K = [[block.K for r in rows for block in r.blocks if block.node == i] for i in range(len(parts))]
+    carried = [0.0] * len(parts)
+    for i, part in reversed(list(enumerate(parts))):
+        if K[i]:
+            rigid = np.concatenate(K[i])
+            # linear and angular apart, as they have different units
+            mobile, long = (x.reshape(-1, 3).sum(axis=1) for x in (response[i].diagonal(), np.sum(rigid**2, axis=0)))
+            carried[i] = mobile @ long
+            if part.node.parent >= 0:
+                K[part.node.parent].append(rows_T(part.node.X, rigid))
+    return carried
 
 
 def _rotational(model: Model) -> float:

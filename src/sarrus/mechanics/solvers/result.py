@@ -68,6 +68,7 @@ def result(
     soft: bool = False,
     growth: Scalar = 1.0,
     free: Sequence[Array] = (),
+    added: Scalar | None = None,
 ) -> ConstrainedDynamicsResult:
     """Forces (minus the multipliers) and residuals in the declared basis, and the status that follows from them.
 
@@ -75,12 +76,13 @@ def result(
     growth  how much smaller than they usually are the pivots were that rows were eliminated with. Rounding grows with
             it, and what the rows' residual means for the accelerations with its root.
     free    the rows' K a - k without their multipliers, as they were when these were solved for
+    added   how much larger what eliminated rows added to inertias is than these; default: the growth
     """
     status: Scalar = Status.OK
     with stage("result"):
         residuals = [r.residual(a) for r in rows]
         if rows and not soft:
-            status = proved(rows, residuals, a, growth, free)
+            status = proved(rows, residuals, a, growth, free, added)
     return result_with_status(at, rows, qdd, lam, joined(residuals), 0.0, status, pivots)
 
 
@@ -117,12 +119,18 @@ _GROWTH = 2e-7  # what rounding may grow to; near straight legs the error is abo
 
 
 def proved(
-    rows: list[Rows], residuals: list[Array], a: Sequence[Array], growth: Scalar, free: Sequence[Array]
+    rows: list[Rows],
+    residuals: list[Array],
+    a: Sequence[Array],
+    growth: Scalar,
+    free: Sequence[Array],
+    added: Scalar | None = None,
 ) -> Scalar:
     """The status of accelerations `a` that leave these residuals."""
     off, scale = size(*residuals), within(TOLERANCE, 1e3) * (1.0 + seen_by(rows, a) + size(*free))
     growth = 1.0 + growth  # of pivots that are all infinite it is zero
-    balanced = choose(growth, within(_GROWTH, 1e3) / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
+    added = growth if added is None else added
+    balanced = choose(added, within(_GROWTH, 1e3) / epsilon(), Status.OK, Status.MOMENTUM_NOT_BALANCED)
     met = choose(off * root(growth), scale, balanced, Status.CONSTRAINTS_NOT_MET)
     return choose(scale, largest(), met, Status.NOT_FINITE)  # beside infinity everything is small
 

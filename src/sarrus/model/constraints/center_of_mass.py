@@ -13,9 +13,9 @@ from sarrus.model.constraints.constraint import Constraint, Kind
 
 @dataclass(frozen=True, eq=False)
 class CenterOfMass(Constraint):
-    """The robot's centre of mass moves as it is told, along some axes of the world: rows on all bodies.
+    """The robot's centre of mass moves as prescribed along some axes of the world: rows on all bodies.
 
-    Forces act on the robot at its centre of mass, along those axes: every body takes the part that its mass has.
+    Forces act on the robot at its centre of mass, along those axes; each body gets a share in proportion to its mass.
 
     >>> sarrus.center_of_mass_constraint("xy").size
     2
@@ -41,13 +41,13 @@ class CenterOfMass(Constraint):
 
 def center_of_mass_constraint(axes: str = "xyz", *, name: str | None = None, at: Any = None, k: Any = None,
                               stabilization: float | None = None) -> CenterOfMass:  # fmt: skip
-    """The robot's centre of mass is held, or moved: one row per axis of the world, on all bodies.
+    """The robot's centre of mass is held or moved: one row per axis of the world, on all bodies.
 
     axes           which of "x", "y" and "z" are held, and in which order
     k              its desired acceleration along them: None (zero), numbers, or "input" (an input of the algorithm)
-    at             where it is held along them, for Baumgarte's position feedback: as many numbers as axes
-    stabilization  Baumgarte's time constant in seconds (None: off)
-    name           unique in the model; default: made up
+    at             where it is held, for Baumgarte position feedback: one number per axis
+    stabilization  time constant of Baumgarte stabilization in seconds (None: off)
+    name           unique in the model; default: generated
     returns        a `CenterOfMass`, for `model.with_constraints`
     errors         `ModelError`: no such axes, or numbers that do not fit them
 

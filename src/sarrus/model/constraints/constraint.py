@@ -35,17 +35,17 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Constraint(ABC):
-    """Something that holds between parts of a model.
+    """A condition that holds between parts of a model.
 
     name           unique in its model
-    source         the tag of a file that it came from
-    active         whether it holds; others are kept for the record
-    stabilization  Baumgarte's time constant in seconds; None: no feedback
+    source         the tag in the file that it came from
+    active         whether it holds; inactive constraints are only kept for the record
+    stabilization  time constant of Baumgarte stabilization in seconds; None: no feedback
 
-    Of constraints against the world, which take them as arguments:
+    Constraints against the world also take these arguments:
 
-    desired        the acceleration that its rows are to have: None (zero), numbers, or "input" (given at run time)
-    at             the place that Baumgarte's feedback returns to; None: velocity feedback only
+    desired        the prescribed acceleration of its rows: None (zero), numbers, or "input" (given at run time)
+    at             the place to which Baumgarte feedback returns; None: velocity feedback only
 
     >>> sarrus.zoo.four_bar().constraints[0].size
     5

@@ -52,7 +52,7 @@ class Coupling(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class Tendon(Constraint):
-    """A fixed tendon: a length `sum_k coefficient_k q_k`, which actuators, springs and limits act on.
+    """A fixed tendon: a length `sum_k coefficient_k q_k`, on which actuators, springs and limits act.
 
     It constrains nothing by itself; an equality on it is a `Coupling`.
 
@@ -81,11 +81,11 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
     `coupling({"b": 1.0}, driver="a", polynomial=(offset, ratio))`.
 
     ratios         coefficient by joint name; symbols are parameters of the model, here and in the polynomial
-    polynomial     coefficients of 1, x, x^2, ...; without a driver just the constant
-    references     positions that coordinates are measured from; 0 where not named
-    driver         the joint that the polynomial is of; None: there is none
-    name           unique in the model; default: made up
-    stabilization  Baumgarte's time constant in seconds (None: off)
+    polynomial     coefficients of 1, x, x^2, ...; without a driver, only the constant
+    references     positions from which coordinates are measured; 0 if not given
+    driver         the joint whose position is the argument of the polynomial; None: there is none
+    name           unique in the model; default: generated
+    stabilization  time constant of Baumgarte stabilization in seconds (None: off)
     returns        a `Coupling`, for `model.with_constraints`
     errors         `ModelError`: no joint, numbers that are not finite, every ratio zero
 

@@ -75,17 +75,17 @@ class LinkRows(LinkConstraint):
 
 def contact(frame: str, dim: int = 3, *, name: str | None = None, at: Any = None, k: Any = None,
             stabilization: float | None = None, R: Any = None) -> Contact:  # fmt: skip
-    """A frame that touches the world: dim 3 holds its origin, dim 6 welds it.
+    """A frame held in the world: dim 3 holds its origin, dim 6 welds it.
 
     k              desired acceleration of the rows: None (zero), numbers, or "input" (an input of the algorithm)
-    at             where it is held, for Baumgarte's position feedback: a position, or (position, rotation) for dim 6
-    stabilization  Baumgarte's time constant in seconds (None: off)
+    at             where it is held, for Baumgarte position feedback: a position, or (position, rotation) for dim 6
+    stabilization  time constant of Baumgarte stabilization in seconds (None: off)
     R              softness of the rows, for the soft methods
     frame          the name of a body or frame
     dim            3 or 6
-    name           unique in the model; default: made up
+    name           unique in the model; default: generated
     returns        a `Contact`, for `model.with_constraints`
-    errors         `ModelError`: another dim, or numbers that do not fit it
+    errors         `ModelError`: another dim, or arrays of the wrong size
 
     >>> standing = sarrus.zoo.chain(7).with_constraints(sarrus.contact("tip", 6))
     >>> standing.n_rows
@@ -103,9 +103,9 @@ def link_rows(frame: str, K: Any, k: Any = None, *, name: str | None = None, sta
 
     frame          the name of a body or frame
     K              (m, 6)
-    k              (m,) what the rows are to have: None (zero), numbers, or "input" (an input of the algorithm)
-    name           unique in the model; default: made up
-    stabilization  Baumgarte's time constant in seconds (None: off)
+    k              (m,) the right-hand side of the rows: None (zero), numbers, or "input" (an input of the algorithm)
+    name           unique in the model; default: generated
+    stabilization  time constant of Baumgarte stabilization in seconds (None: off)
     R              softness of the rows, for the soft methods
     returns        a `LinkRows`, for `model.with_constraints`
     errors         `ModelError`: K of another shape, or numbers that do not fit it

@@ -67,15 +67,15 @@ class LoopConstraint(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class LoopClosure(LoopConstraint):
-    """Two frames that a joint connects, which closes a loop of the tree: any joint type may be the cut joint.
+    """A joint between two frames that closes a loop of the tree. The cut joint may be of any type.
 
     joint        revolute, universal, prismatic, cylindrical, planar, helical, spherical, connect or weld
     axis         of the joint, in frame_a and, when the loop is closed, in frame_b; default z
     second_axis  of a universal joint, in frame_b
     pitch        of a helical joint: metres per radian
 
-    Forces act on frame_b (and their opposite on frame_a), in the axes of frame_a for weld and connect, else along the
-    rows.
+    Forces act on frame_b (and their opposites on frame_a), in the axes of frame_a for weld and connect, otherwise along
+    the rows.
 
     >>> sarrus.loop("a", "b", "universal").size
     4
@@ -107,7 +107,7 @@ class LoopClosure(LoopConstraint):
 
 @dataclass(frozen=True, eq=False)
 class Distance(LoopConstraint):
-    """Two frames whose origins keep a distance.
+    """Two frames whose origins stay at a fixed distance.
 
     >>> sarrus.distance("a", "b", 0.5).length
     0.5
@@ -124,13 +124,13 @@ class Distance(LoopConstraint):
 
 
 def weld(frame_a: str, frame_b: str, *, name: str | None = None, stabilization: float | None = None) -> LoopClosure:
-    """Two frames that are one: 6 rows. Either may be "world".
+    """Two frames that coincide: 6 rows. Either may be "world".
 
     frame_a, frame_b  names of frames; either may be "world"
-    name              unique in the model; default: made up
-    stabilization     Baumgarte's time constant in seconds (None: off)
+    name              unique in the model; default: generated
+    stabilization     time constant of Baumgarte stabilization in seconds (None: off)
     returns           a `LoopClosure`, for `model.with_constraints`
-    errors            `ModelError`: a frame and itself
+    errors            `ModelError`: the two frames are the same
 
 
     >>> sarrus.weld("hand", "world").size
@@ -140,13 +140,13 @@ def weld(frame_a: str, frame_b: str, *, name: str | None = None, stabilization: 
 
 
 def connect(frame_a: str, frame_b: str, *, name: str | None = None, stabilization: float | None = None) -> LoopClosure:
-    """Two frames whose origins are one point, as a ball joint makes them: 3 rows.
+    """Two frames whose origins coincide, as with a ball joint: 3 rows.
 
     frame_a, frame_b  names of frames; either may be "world"
-    name              unique in the model; default: made up
-    stabilization     Baumgarte's time constant in seconds (None: off)
+    name              unique in the model; default: generated
+    stabilization     time constant of Baumgarte stabilization in seconds (None: off)
     returns           a `LoopClosure`, for `model.with_constraints`
-    errors            `ModelError`: a frame and itself
+    errors            `ModelError`: the two frames are the same
 
 
     >>> sarrus.connect("rod_end", "hand").size
@@ -161,12 +161,12 @@ def loop(frame_a: str, frame_b: str, joint: str = "revolute", *, axis: Any = Non
 
     joint             revolute (5 rows), universal (4), prismatic (5), cylindrical (4), planar (3), helical (5); also
                       weld, connect, spherical
-    axis              of the joint, in both frames (default z); a planar joint's is the normal of its plane
+    axis              of the joint, in both frames (default z); for a planar joint, the normal of its plane
     second_axis       of a universal joint, in frame_b; default: one perpendicular to `axis`
     pitch             of a helical joint: metres per radian
-    stabilization     Baumgarte's time constant in seconds (None: off)
+    stabilization     time constant of Baumgarte stabilization in seconds (None: off)
     frame_a, frame_b  names of frames; either may be "world"
-    name              unique in the model; default: made up
+    name              unique in the model; default: generated
     returns           a `LoopClosure`, for `model.with_constraints`
     errors            `UnknownNameError`: no such joint type; `ModelError`: an axis or pitch that the joint does not
                       have
@@ -192,12 +192,12 @@ def loop(frame_a: str, frame_b: str, joint: str = "revolute", *, axis: Any = Non
 
 def distance(frame_a: str, frame_b: str, length: float, *, name: str | None = None,
              stabilization: float | None = None) -> Distance:  # fmt: skip
-    """Two frames whose origins stay `length` metres apart, as a massless rod between ball joints holds them: 1 row.
+    """Two frames whose origins stay `length` metres apart, as with a massless rod between ball joints: 1 row.
 
     length            metres
     frame_a, frame_b  names of frames; either may be "world"
-    name              unique in the model; default: made up
-    stabilization     Baumgarte's time constant in seconds (None: off)
+    name              unique in the model; default: generated
+    stabilization     time constant of Baumgarte stabilization in seconds (None: off)
     returns           a `Distance`, for `model.with_constraints`
     errors            `ModelError`: a length that is not positive, a frame and itself
 

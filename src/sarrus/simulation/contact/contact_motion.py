@@ -32,7 +32,7 @@ from sarrus.model.geometries import Plane
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.model.visuals import Cylinder, Ellipsoid
-from sarrus.simulation.contact.contact_problem import Before, ContactMotion, ContactProblemAtState, Contacts
+from sarrus.simulation.contact.contact_problem import DEEP, Before, ContactMotion, ContactProblemAtState, Contacts
 from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import JointLimit, Limit, limits_in_slots, limits_of, usual_limit, violated
@@ -41,6 +41,7 @@ from sarrus.simulation.contact.slots import Contact, by_importance, contacts_in_
 from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.extremes import smaller
 from sarrus.spatial.replacement import replace_where
 from sarrus.status import Status
 
@@ -49,7 +50,8 @@ SPEED = 8.0  # m/s: what is looked at is a contact if it could close in a step a
 UNNOTICED = 1e-4  # metres or radians by which something may pass in a step without its being told
 _SLIGHTLY = 0.1  # of that
 FAST = 2e-2  # radians or metres in a step: where a joint does more, paths are looked at that bend into the ground
-FASTEST_BEND = 2.0  # m/s: what a path that bends towards the ground may add to the opening
+FASTEST_BEND = 4.0  # m/s: what a path that bends towards the ground may add to the opening
+MORE_BEND = 0.12  # of what is more than is deep: by which velocities after a step bend paths more than those before
 
 
 def contact_motion(
@@ -197,7 +199,9 @@ def _bends(
 
 
 def _closing(bend: Scalar, dt: Scalar) -> Scalar:
+    """What counts of that. Where it is much, impulses of this very step make it more."""
     least = -FASTEST_BEND * dt
+    bend = smaller(bend, bend + MORE_BEND * (bend + DEEP))
     return choose(bend, least, least, choose(bend, 0.0, bend, 0.0))
 
 

@@ -28,11 +28,13 @@ from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import AbstractScalar, choose
+from sarrus.spatial.extremes import larger, smaller
 from sarrus.spatial.norms import if_finite
 from sarrus.status import Status
 
 PUSH = 0.2  # of a penetration that is undone in a step ...
 FASTEST_PUSH = 0.5  # ... but no faster than this, in m/s
+DEEP = 2e-4  # metres: what is deeper where paths bend into the ground is undone at once
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
 
 
@@ -153,7 +155,7 @@ class ContactProblemAtState(NamedTuple):
             normal += contact.at.size
             opening = self._normal_velocity(contact, before[normal - 1])
             # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
-            opening = choose(0.5, contact.active, opening + contact.bend * (1.0 / self.dt), 0.0)
+            opening = choose(0.5, contact.active, opening + _bent(contact) * (1.0 / self.dt), 0.0)
             openings += [*[0.0] * (contact.at.size - 1), opening]
         active = vector(*(x.active for x in (*limits, *contacts)))
         frictions = vector(*(c.friction for c in contacts))
@@ -242,6 +244,16 @@ class ContactProblemAtState(NamedTuple):
 def _moving(row: Array) -> list[int]:
     """The velocities that a row may be on."""
     return [k for k, x in enumerate(row) if isinstance(x, AbstractScalar) or x != 0.0]
+
+
+def _bent(contact: Contact) -> Scalar:
+    """Metres by which a path bends into the ground, and no more than that of what it did in steps before.
+
+    Impulses make a limb faster that whips around, so that its path bends more than was known: errors would add up.
+    """
+    if isinstance(contact.bend, float) and contact.bend == 0.0:
+        return 0.0
+    return contact.bend - smaller((1.0 - PUSH) * larger(-contact.gap - DEEP, 0.0), -contact.bend)
 
 
 def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:

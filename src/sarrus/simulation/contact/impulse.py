@@ -34,14 +34,15 @@ class ImpulseResult(NamedTuple):
 
 
 def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None) -> ImpulseResult:
-    """Velocities after an impact with everything that touches at q, within 2 mm, or is at a joint's limit.
+    """Velocities after an impact with everything that touches at q, within 2 mm, and with joint limits that are
+    reached.
 
-    Loops stay closed, friction and `contacts.restitution` act, forces do not: an impact takes no time.
+    Loops stay closed; friction and `contacts.restitution` act. Forces do not, because an impact takes no time.
 
     q, v      (n,) or (B, n)
-    contacts  how things touch, `restitution` among it
+    contacts  how things touch, including `restitution`
     returns   `v` after it, `contacts` with impulses (N s), `residual` (m/s), `status`
-    errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of a wrong shape
+    errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of the wrong shape
 
     >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"
     >>> robot = sarrus.load(f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>")

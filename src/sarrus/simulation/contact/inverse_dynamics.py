@@ -68,15 +68,16 @@ class InverseDynamicsResult(NamedTuple):
 def inverse_dynamics(
     model: Model, q: Any, v: Any, a: Any, contacts: ContactOptions | None = None, motors: Any = None
 ) -> InverseDynamicsResult:
-    """The smallest torques, and contact forces within friction, that make a motion: M a + h = tau + J^T f + K^T forces.
+    """The smallest torques, with contact forces within friction, of a motion: M a + h = tau + J^T f + K^T forces.
 
-    q, v, a  (n,) or (B, n); with loops, gears or welds, a motion that keeps them, else the status says so
+    q, v, a  (n,) or (B, n); with loops, gears or welds, the motion must respect them, otherwise the status says so
     motors   names of joints with motors; None: those of the model's actuators, or all but free joints
 
-    Contacts are what touches at q, within 2 mm. Without anything to touch it is `sarrus.rnea`, or `sarrus.ce_rnea`.
+    Contacts are whatever touches at q, within 2 mm. If there is nothing to touch, use `sarrus.rnea` or
+    `sarrus.ce_rnea`.
 
-    contacts  how things touch; None: as a simulation does by default
-    returns   `tau` (N m, N; of joints without motors what is left unmet), `contacts`, `forces` of constraints, `status`
+    contacts  how things touch; None: as in a simulation by default
+    returns   `tau` (N m, N; for joints without motors, the remainder), `contacts`, `forces` of constraints, `status`
     errors    `UnsupportedError`: nothing can touch; `UnknownNameError`: no such joint
 
     >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"

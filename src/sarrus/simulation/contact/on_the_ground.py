@@ -16,12 +16,12 @@ from sarrus.spatial.arrays import Array
 
 
 def put_down(model: Model, q: Any, height: float = 0.0) -> Array:
-    """q with what is fixed to nothing moved up or down, until its lowest point is so high above the ground.
+    """q with everything on a free joint moved up or down, until its lowest point is at a given height above the ground.
 
     q        (nq,) or (B, nq)
     height   metres
-    returns  what q is
-    errors   `UnsupportedError`: no ground (`model.with_ground()`), or no free joint; `StateError`: a wrong shape
+    returns  like q
+    errors   `UnsupportedError`: no ground (`model.with_ground()`), or no free joint; `StateError`: the wrong shape
 
     >>> robot = sarrus.zoo.geared_quadruped().with_ground()
     >>> gaps = sarrus.distances(robot, sarrus.put_down(robot, robot.home))

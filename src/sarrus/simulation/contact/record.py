@@ -15,10 +15,10 @@ SLOT_NUMBERS = 14  # of a slot in what a step records: candidate (-1: none), gap
 
 @dataclass(frozen=True, eq=False)
 class ContactRecord:
-    """Contacts in slots, s at a time, over a batch or over time (...).
+    """Contacts in s slots, over a batch or over time (...).
 
-    A slot holds nothing where its number is -1. Forces act on the first of the two geometries, in the world's axes; an
-    impact has a force too: its impulse over the length of the step. `contacts[-1]` has those of the last state.
+    A slot is empty where its number is -1. Forces act on the first of the two geometries, in the axes of the world; the
+    force of an impact is its impulse divided by the length of the step. `contacts[-1]` are those of the last state.
 
     >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"
     >>> robot = sarrus.load(f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>")

@@ -37,19 +37,19 @@ _AT_LIMIT = 1e-2  # radians or metres
 
 @dataclass(frozen=True)
 class ContactOptions:
-    """How a robot and its surroundings touch (`sarrus.Simulation(..., contacts=ContactOptions(restitution=0.5))`).
+    """How a robot touches its surroundings (`sarrus.Simulation(..., contacts=ContactOptions(restitution=0.5))`).
 
-    restitution     part of the speed with which what hits something leaves it again
-    self_collision  whether bodies of one robot touch each other, too; those of two robots, or a robot and a thing,
+    restitution     rebound speed as a fraction of the impact speed
+    self_collision  whether bodies of one robot touch each other; those of two robots, or of a robot and an object,
                     always do
-    pairs           names of geometries, two each, that may touch, and no others; None: what the model says
-    slots           how many contacts there may be at a time; None: what seems enough. The nearest ones count
-    stiffness       N/m of a contact that gives way; None: it does not
-    damping         N s/m of one that gives way
-    joint_limits    as contacts that push and do not pull; else springs (`JointForces`)
-    tolerance       m/s to which the contact problem is solved
+    pairs           the only pairs of geometries, by name, that may touch; None: as the model says
+    slots           how many contacts there may be at a time; None: an estimate. If there are more, the nearest count
+    stiffness       N/m of a compliant contact point along its normal; None: contacts are rigid
+    damping         N s/m of a compliant contact
+    joint_limits    True: as contacts, which push but never pull; False: as springs (`JointForces`)
+    tolerance       in m/s, for the solution of the contact problem
     turning         whether contacts resist spinning and rolling where the model says so (`dimensions` 4 and 6)
-    convex          the convex relaxation instead of Coulomb's law: what slides lifts off a little
+    convex          use the convex relaxation instead of Coulomb's law: sliding contacts lift off a little
     operator        what contact problems are solved with: "dense" (a matrix), or "sweeps" over the tree, wherever
                     contacts with the world allow it; None: that which is less work (`Simulation.notes` says why)
 
@@ -77,6 +77,11 @@ class ContactOptions:
         positive_number("damping", self.damping, least=0.0)
         if self.stiffness is not None:
             positive_number("stiffness", self.stiffness)
+            if self.restitution > 0.0:
+                raise StateError(
+                    f"restitution is {self.restitution:g} of a contact that gives way: it bounces by its stiffness and "
+                    "as its damping lets it; give one or the other"
+                )
         elif self.damping > 0.0:
             raise StateError(f"damping is {self.damping:g} of a contact that does not give way: give a stiffness, too")
         if self.slots is not None:
