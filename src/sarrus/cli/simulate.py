@@ -90,6 +90,10 @@ def simulate(
     turning: Annotated[
         bool, typer.Option("--turning", help="Let contacts resist spinning and rolling where the file says so.")
     ] = False,
+    exact_friction: Annotated[
+        bool,
+        typer.Option("--exact-friction", help="Let dry joint friction stick and slip without a step's delay (slower)."),
+    ] = False,
     limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Whether joint limits are enforced.")] = True,
     slots: Annotated[
         int | None, typer.Option(min=1, help="How many contacts there may be at a time. Default: an estimate.")
@@ -168,10 +172,10 @@ def simulate(
         raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
     if q is not None and keyframe is not None:
         raise StateError("--q and --keyframe both say where it starts: give one of them")
-    if (restitution or stiffness or damping or self_collision or turning) and not contacts:
+    if (restitution or stiffness or damping or self_collision or turning or exact_friction) and not contacts:
         raise StateError(
-            "--restitution, --stiffness, --damping, --self-collision and --turning are of contacts: give them without "
-            "--no-contacts"
+            "--restitution, --stiffness, --damping, --self-collision, --turning and --exact-friction are of contacts: "
+            "give them without --no-contacts"
         )
     if cluster is not None and batch is None:
         raise StateError("--cluster is for many robots: give --batch N")
@@ -200,6 +204,7 @@ def simulate(
                 self_collision=self_collision,
                 slots=slots,
                 turning=turning,
+                exact_friction=exact_friction,
                 stiffness=stiffness,
                 damping=damping,
             )

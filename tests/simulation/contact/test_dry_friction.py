@@ -25,14 +25,16 @@ def slider(friction: float) -> sarrus.Model:
 def test_a_push_below_the_friction_moves_nothing_but_by_creeping():
     found = sarrus.Simulation(slider(3.0), 1e-3).run([0.0], tau=[2.9], duration=1.0)
     assert np.abs(found.v).max() <= 1e-3
+    assert np.abs(found.v[100:]).max() < 1e-12  # for a moment
     assert found.settings["method"] == "contact"
 
 
 def test_it_sticks_up_to_its_size_to_a_millionth_and_does_not_creep():
-    held = sarrus.Simulation(slider(3.0), 1e-3).run([0.0], tau=[3.0 * (1.0 - 1e-6)], duration=1.0)
+    exact = sarrus.ContactOptions(exact_friction=True)
+    held = sarrus.Simulation(slider(3.0), 1e-3, contacts=exact).run([0.0], tau=[3.0 * (1.0 - 1e-6)], duration=1.0)
     assert np.abs(held.v).max() < 1e-9
     assert np.abs(held.q[-1] - held.q[10]).max() < 1e-15  # an impulse that does not change leaves no speed at all
-    slips = sarrus.Simulation(slider(3.0), 1e-3).run([0.0], tau=[3.0 * (1.0 + 1e-6)], duration=1.0)
+    slips = sarrus.Simulation(slider(3.0), 1e-3, contacts=exact).run([0.0], tau=[3.0 * (1.0 + 1e-6)], duration=1.0)
     np.testing.assert_allclose(slips.v[-1], 3e-6 / 2.0, rtol=1e-2)
 
 
@@ -59,8 +61,9 @@ def test_it_is_the_same_where_velocities_are_embedded():
     ground = Geometry("ground", -1, Placement(np.eye(3), np.array([0.0, 0.0, -50.0])), Plane())
     rows = replace(model, bodies=bodies, geometries=(ball, ground))
     q, _ = sarrus.random_state(rows, 0)
-    a = sarrus.Simulation(rows, 1e-3).run(q, duration=0.3)
-    b = sarrus.Simulation(sarrus.embed(rows), 1e-3).run(q, duration=0.3)
+    exact = sarrus.ContactOptions(exact_friction=True)
+    a = sarrus.Simulation(rows, 1e-3, contacts=exact).run(q, duration=0.3)
+    b = sarrus.Simulation(sarrus.embed(rows), 1e-3, contacts=exact).run(q, duration=0.3)
     np.testing.assert_allclose(a.q, b.q, atol=1e-3)
     assert np.ptp(a.q, axis=0).max() > 0.05
 
@@ -101,7 +104,7 @@ def reference_step(model: sarrus.Model, bounds: np.ndarray, q: np.ndarray, v: np
 def test_a_chain_of_joints_that_rub_moves_as_by_projected_gauss_seidel(size):
     """Joints slip, stick, and slip again; where all are stuck it hangs still in the air."""
     dt, model = 2e-3, rubbing_chain(4, size)
-    options = sarrus.ContactOptions(tolerance=1e-10)
+    options = sarrus.ContactOptions(tolerance=1e-10, exact_friction=True)
     v = np.array([1.0, -2.0, 1.5, 0.5])
     found = sarrus.Simulation(model, dt, contacts=options, record=("status", "iterations")).run(
         np.zeros(4), v, steps=120
@@ -115,6 +118,22 @@ def test_a_chain_of_joints_that_rub_moves_as_by_projected_gauss_seidel(size):
     np.testing.assert_allclose(found.q[-1], q, atol=1e-8)
     if size == 60.0:
         assert np.abs(found.v[-1]).max() < 1e-9
+
+
+@pytest.mark.parametrize("size", [0.5, 12.0, 60.0])
+def test_a_step_late_is_nearly_exact_and_the_more_so_the_shorter_steps_are(size):
+    """By default joints begin and cease to slip one step late."""
+    model, v, away = rubbing_chain(4, size), np.array([3.0, -1.0, 2.0, 4.0]), []
+    for dt in (1e-3, 2.5e-4):
+        ends = []
+        for exact in (False, True):
+            options = sarrus.ContactOptions(tolerance=1e-10, exact_friction=exact)
+            ends.append(sarrus.Simulation(model, dt, contacts=options).run(np.zeros(4), v, duration=0.4))
+        away.append(np.abs(ends[0].q[-1] - ends[1].q[-1]).max())
+        assert not np.any(ends[0].status)
+        if size == 60.0:
+            assert np.abs(ends[0].v[-1]).max() < 1e-12  # stuck, and no creeping
+    assert 1e-12 < away[1] < 0.3 * away[0] < 1e-3
 
 
 def test_a_batch_moves_as_its_states_do():

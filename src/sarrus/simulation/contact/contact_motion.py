@@ -78,6 +78,8 @@ def contact_motion(
     limits = [limit if k in settings.usual_limits else limit.loose() for k, limit in enumerate(limits)]
     problem = ContactProblemAtState(model, settings, free, poses, v, v_free, dt, friction)
 
+    rows_for_joints = settings.exact_friction and bool(friction.rubs)
+
     def of_rows(rubbed: Array) -> ContactProblemAtState:
         """The problem in which all that rubs is a row, beginning with friction of these parts."""
         free = unrubbed()
@@ -86,8 +88,8 @@ def contact_motion(
         return problem._replace(free=free, v_free=v_free, friction=begun, joints_are_rows=True)
 
     def as_expected(motion: tuple[Array, ...], held: Sequence[Limit], unless: Scalar) -> tuple[Array, ...]:
-        """The motion, or where joints do not stick and slip as expected, another one with the same contacts."""
-        if not friction.rubs:
+        """The motion, or where joints do not stick and slip as expected, the exact one with the same contacts."""
+        if not rows_for_joints:
             return motion
         found = _unflat(motion)
 
@@ -110,7 +112,7 @@ def contact_motion(
     pushed = [before.pushed[settings.limited.index(limit.v)] for limit in limits]
 
     def whole() -> ContactProblemAtState:
-        return of_rows(before.rubbed) if friction.rubs else problem
+        return of_rows(before.rubbed) if rows_for_joints else problem
 
     def with_limits() -> tuple[Array, ...]:
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots, pushed)

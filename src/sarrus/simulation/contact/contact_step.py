@@ -49,7 +49,7 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     tau, tau_all = forces_of(model, settings, inputs, lambda c: (count + c) * dt)(q, v, 0.0)
     slots, width = contact.contacts.slots, contact.contacts.width
     numbers, impulses, pushed, rubbed = np.split(warm, np.cumsum([slots, width * slots, contact.limit_count]))
-    friction = DryFriction.expected(contact.rubs, rubbed, v, dt, contact.tolerance)
+    friction = DryFriction.expected(contact.rubs, rubbed, v, dt, contact.tolerance, contact.exact_friction)
 
     at = mechanism(model, q, v, tau_all, inputs.get("external_forces"))
     ahead = v if at.embedded is None else v + dt * at.embedded.bias()

@@ -9,10 +9,13 @@ sticks is held by an inertia, which is part of the joint's own,
 
     x = center - A v,      A = 2 b / creep
 
-where the center is what x was in the step before: as x is within its bounds, |v| is not more than creep, far below what
-the contact problem is solved to, and it is 0 where x does not change. If the velocities that then come out agree with
-what was assumed of every joint, they solve the whole problem. Where they do not, all joints are rows
-(`mechanics/contact/joint_rows.py`).
+where the center is what x was in the step before: as x is within its bounds, |v| is not more than creep, and it is 0
+where x does not change: nothing creeps for longer than a step or two. If the velocities that then come out agree with
+what was assumed of every joint, they solve the whole problem. Where they do not, a joint begins or ceases to slip one
+step late: what had to hold more than it can slips in the next step, and what was pushed on by its friction sticks. Or,
+if friction is to be exact, all joints are rows of another problem (`mechanics/contact/joint_rows.py`), and creep is far
+below what that is solved to. (A robot all of whose joints are held so hard is one rigid body on many points, which
+takes many more of Newton's steps.)
 
 A tendon over several joints is always a row: an inertia between joints would undo the sparsity of the tree.
 """
@@ -28,9 +31,11 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.precision import within
 
+_SOFT_CREEP = 1e-3  # rad/s or m/s of a joint that may change a step late, at most, and for a moment
 _CREEP = 1e-3  # of the tolerance of the contact problem ...
 _LEAST_CREEP, _LEAST_ROUNDINGS = 1e-10, 2e3  # ... but not less: x would be rounding
 _AT_BOUND = 1e-9  # of the bound: what counts as all of it
+_TOO_MUCH = 1.5  # parts of the bound: 2 stands for anything that is too much
 _FAST = 2.0  # times what friction takes from a joint in a step: it will not stop
 
 
@@ -78,22 +83,29 @@ class DryFriction(NamedTuple):
     centers: Sequence[Scalar]  # N s, within the bounds
     slips: Sequence[Scalar]  # -1, 1: the sign of x of what is taken to slip; 0: it is taken to stick
     creep: float  # rad/s or m/s
+    rest: float = 0.0  # rad/s or m/s: what is no faster than twice that has come to rest
+    speeds: Sequence[Scalar] = ()  # at the beginning of the step
 
     @staticmethod
-    def expected(rubs: tuple[Rub, ...], before: Array, v: Array, dt: Scalar, tolerance: float) -> DryFriction:
-        """before: parts of their sizes with which they rubbed in the step before."""
-        creep = within(max(_CREEP * tolerance, _LEAST_CREEP), _LEAST_ROUNDINGS)
+    def expected(
+        rubs: tuple[Rub, ...], before: Array, v: Array, dt: Scalar, tolerance: float, exact: bool
+    ) -> DryFriction:
+        """before: parts of their sizes with which they rubbed in the step before; 2 of what was held by more."""
+        rest = within(max(_CREEP * tolerance, _LEAST_CREEP), _LEAST_ROUNDINGS)
         bounds, slips = [dt * rub.size for rub in rubs], list[Scalar]()
         for rub, bound, part in zip(rubs, bounds, before, strict=True):
             speed, most = rub.row(len(v)) @ v, (_FAST / rub.inertia) * bound
             slipped = choose(part, -1.0 + _AT_BOUND, -1.0, choose(1.0 - _AT_BOUND, part, 1.0, 0.0))
-            slipped = choose(slipped * speed, -2.0 * creep, slipped, 0.0)  # else it has just come to rest
+            slipped = choose(slipped * speed, -2.0 * rest, slipped, 0.0)  # else it has just come to rest
+            slipped = choose(part, -_TOO_MUCH, -1.0, choose(_TOO_MUCH, part, 1.0, slipped))
             slips.append(choose(speed, -most, 1.0, choose(most, speed, -1.0, slipped)))
-        return DryFriction(rubs, bounds, [b * x for b, x in zip(bounds, before, strict=True)], slips, creep)
+        centers = [b * _clipped(x, 1.0) for b, x in zip(bounds, before, strict=True)]
+        speeds = [rub.row(len(v)) @ v for rub in rubs]
+        return DryFriction(rubs, bounds, centers, slips, rest if exact else _SOFT_CREEP, rest, speeds)
 
     def beginning_with(self, parts: Array) -> DryFriction:
         """The same with other impulses to begin with, as parts of the bounds."""
-        return self._replace(centers=[b * x for b, x in zip(self.bounds, parts, strict=True)])
+        return self._replace(centers=[b * _clipped(x, 1.0) for b, x in zip(self.bounds, parts, strict=True)])
 
     def inertia(self, nv: int) -> Array:
         """(nv,) that holds joints which stick."""
@@ -136,12 +148,22 @@ class DryFriction(NamedTuple):
             too_much = choose((1.0 + _AT_BOUND) * bound, abs(held), 1.0, 0.0)
             turned = choose(2.0 * self.creep, sign * speed, 1.0, 0.0)
             wrong = choose(0.5, choose(0.5, slips, turned, too_much), 1.0, wrong)
-            found.append(choose(0.5, slips, sign * bound, held))
+            found.append(choose(0.5, slips, self._slipping(i, speed), held))
         return found, wrong
 
+    def _slipping(self, i: int, speed: Scalar) -> Scalar:
+        """The impulse of a joint that slips; where it comes to rest, about what it takes to hold it there."""
+        most = (1.0 - 2.0 * _AT_BOUND) * self.bounds[i]
+        slips = self.slips[i] * self.bounds[i]
+        hold = slips - self.rubs[i].inertia * (speed - self.speeds[i])
+        held = choose(hold, -most, -most, choose(most, hold, most, hold))
+        return choose(self.slips[i] * speed, -2.0 * self.rest, slips, held)
+
     def parts(self, impulses: Sequence[Scalar]) -> Array:
-        """Of their bounds."""
-        return vector(*(_clipped(x / bound) for x, bound in zip(impulses, self.bounds, strict=True)))
+        """Of their bounds; 2 of what was held by more than that."""
+        most = 1.0 + _AT_BOUND
+        found = [x / bound for x, bound in zip(impulses, self.bounds, strict=True)]
+        return vector(*(choose(x, -most, -2.0, choose(most, x, 2.0, _clipped(x, 1.0))) for x in found))
 
     @property
     def _joints(self) -> list[tuple[int, tuple[int, float]]]:
@@ -155,5 +177,5 @@ class DryFriction(NamedTuple):
 NOTHING_RUBS = DryFriction((), (), (), (), 1.0)
 
 
-def _clipped(x: Scalar) -> Scalar:
-    return choose(x, -1.0, -1.0, choose(1.0, x, 1.0, x))
+def _clipped(x: Scalar, bound: float) -> Scalar:
+    return choose(x, -bound, -bound, choose(bound, x, bound, x))

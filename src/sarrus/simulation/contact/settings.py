@@ -48,6 +48,8 @@ class ContactOptions:
     damping         N s/m of a compliant contact
     joint_limits    True: as contacts, which push but never pull; False: as springs (`JointForces`)
     tolerance       in m/s, for the solution of the contact problem
+    exact_friction  True: joints with dry friction begin and cease to slip in the very step in which they must, as rows
+                    of the contact problem, which takes several times as long; False: one step later
     turning         whether contacts resist spinning and rolling where the model says so (`dimensions` 4 and 6)
     convex          use the convex relaxation instead of Coulomb's law: sliding contacts lift off a little
     operator        what contact problems are solved with: "dense" (a matrix), or "sweeps" over the tree, wherever
@@ -68,6 +70,7 @@ class ContactOptions:
     convex: bool = False
     turning: bool = False
     operator: str | None = None
+    exact_friction: bool = False
 
     def __post_init__(self) -> None:
         positive_number("restitution", self.restitution, least=0.0)
@@ -105,6 +108,7 @@ class ContactSettings:
     rubs: tuple[Rub, ...] = ()  # dry friction of joints and tendons
     softness: tuple[float, float] | None = None  # stiffness and damping of contacts
     operator: str | None = None  # None: by count
+    exact_friction: bool = False  # of joints
 
     @property
     def limit_count(self) -> int:
@@ -136,6 +140,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
         tolerance=float(options.tolerance), convex=bool(options.convex),
         softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
         operator=options.operator,
+        exact_friction=bool(options.exact_friction),
     )  # fmt: skip
 
 
