@@ -53,6 +53,9 @@ def plan(
         typer.echo(found.to_json())
         return
     print_plain(Console(), found.explain())
+    contacts = sarrus.Simulation(model).contact_operators if model.geometries else []
+    for line in ["", "  on the ground:", *(f"    {line}" for line in contacts)] if contacts else []:
+        print_plain(Console(), line)
     if draw is not None:
         print_plain(Console(), f"  drawn: {draw}")
 

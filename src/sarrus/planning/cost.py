@@ -54,6 +54,11 @@ def cost_of(tape: Tape, iterations: float = 0.0) -> Cost:
     return Cost(float(times @ _OPERATIONS[tape.op]), float(times @ _WEIGHT[tape.op]))
 
 
+def operations_between(tape: Tape, start: int, stop: int) -> float:
+    """Those of a part of a tape, each once."""
+    return float(_OPERATIONS[tape.op[start:stop]].sum())
+
+
 def nanoseconds(tape: Tape, weighted: float) -> float:
     """About how long a state takes in a batch on one thread, with what goes in and out."""
     numbers = sum(port.size for port in (*tape.inputs, *tape.outputs))

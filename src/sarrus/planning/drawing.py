@@ -26,7 +26,7 @@ from sarrus.planning.shapes import Circle, Drawing, Line, Point, Shape, Text
 _X, _Y = 92.0, 66.0  # from one leaf to the next, and from a parent to its child
 _MARGIN, _TOP, _LEGEND = 40.0, 88.0, 76.0
 _RADIUS = 12.0
-_LONGEST = 13  # letters of a name
+_LONGEST = 12  # letters of a name, or of a part of it
 _BLOB = 38.0  # wide
 _BLOBS = ("#cfe8d5", "#d5e2f4", "#f4e6c8", "#ead7ee", "#d3ecec", "#f2d9d4")
 _CUT, _ROD, _GEAR, _GROUND = "#c0392b", "#b9770e", "#7d3c98", "#5d6d7e"
@@ -225,19 +225,24 @@ def _bodies(model: Model, numbers: dict[int, int], at: dict[int, Point]) -> list
         x, y = at[i]
         shapes.append(Circle((x, y), _RADIUS, _INK, 1.6, tip=body.name))
         shapes.append(Text((x, y + 3.5), str(numbers[i]), _NAME, bold=True, centred=True))
-        for k, words in enumerate(_on_two_lines(body.name)):
+        for k, words in enumerate(_on_lines(body.name)):
             shapes.append(Text((x + _RADIUS + 3.0, y - 4.0 + 11.0 * k), words, _NAME, halo=True))
     return shapes
 
 
-def _on_two_lines(name: str) -> list[str]:
-    """A name as it fits: whole, in two parts at a mark near its middle, or with its middle left out."""
+def _on_lines(name: str) -> list[str]:
+    """A name as it fits: whole, in two or three parts at marks, or with the middle of a part left out."""
     if len(name) <= _LONGEST:
         return [name]
     marks = [k for k, letter in enumerate(name) if letter in " _-./" and 0 < k < len(name) - 1]
     cut = min(marks, key=lambda k: abs(2 * k - len(name)), default=_LONGEST - 1) + 1
-    return [part if len(part) <= _LONGEST else f"{part[: _LONGEST // 2]}…{part[-_LONGEST // 2 + 1 :]}"
-            for part in (name[:cut], name[cut:])]  # fmt: skip
+    parts = [name[:cut], name[cut:]]
+    for k in (0, 1):
+        inner = [x for x in marks if x + 1 != cut and (x < cut) == (k == 0)]
+        if len(parts) == 2 and len(parts[k]) > _LONGEST and inner:
+            first = (inner[-1] if k == 0 else inner[0] - cut) + 1
+            parts[k : k + 1] = [parts[k][:first], parts[k][first:]]
+    return [x if len(x) <= _LONGEST else f"{x[: _LONGEST // 2]}…{x[-_LONGEST // 2 + 1 :]}" for x in parts]
 
 
 def _legend(model: Model, plan: AbstractPlan, top: float) -> list[Shape]:

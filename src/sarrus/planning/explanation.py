@@ -58,7 +58,7 @@ def explain(plan: AbstractPlan) -> str:
     if plan.searched:
         lines += [
             "",
-            "  candidates                                   operations  iterations   about ns a state   ratio",
+            "  candidates                                       operations  iterations   about ns a state   ratio",
         ]
         lines += [_row(x, chosen) for x in plan.candidates if not x.ruled_out]
     lines += _ruled_out(plan)
@@ -139,4 +139,4 @@ def _row(x: Candidate, chosen: Candidate) -> str:
     mark = "*" if x is chosen else " "
     iterations = f"{x.iterations:.1f}" if x.iterations else ""
     ratio = x.weighted / chosen.weighted if chosen.weighted else 1.0
-    return f"  {mark} {x.name:<42} {x.operations:>11,.0f} {iterations:>11} {x.nanoseconds:>18,.0f} {ratio:>7.2f}"
+    return f"  {mark} {x.name:<46} {x.operations:>11,.0f} {iterations:>11} {x.nanoseconds:>18,.0f} {ratio:>7.2f}"

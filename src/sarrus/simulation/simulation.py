@@ -21,6 +21,7 @@ from sarrus.once import cached_property
 from sarrus.registry.table import find
 from sarrus.simulation.contact.contact_linearization import ContactLinearization, ContactLinearizer
 from sarrus.simulation.contact.dry_friction import rubs_of
+from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
@@ -386,7 +387,13 @@ class Simulation:
             notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
         if self.contacts is not False:
             notes += contact_notes(self._robot, self._contact_options)
-        return notes
+        return notes + self.contact_operators
+
+    @property
+    def contact_operators(self) -> list[str]:
+        """What contact problems are solved with, a matrix or sweeps over the tree, and why: a line each."""
+        contact = self._step_settings.contact
+        return [] if contact is None else operator_notes(self._robot, contact)
 
     @property
     def touching_pairs(self) -> list[tuple[str, str]]:

@@ -11,17 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.contact_rows import ContactPoint, Poses, contact_jacobian, static_moves
-from sarrus.mechanics.contact.delassus import AbstractDelassus, DenseDelassus
+from sarrus.mechanics.contact.contact_rows import ContactPoint, Poses, contact_jacobian, on_body, static_moves
+from sarrus.mechanics.contact.delassus import MANY, AbstractDelassus, DenseDelassus
 from sarrus.mechanics.contact.problem import row_spans
 from sarrus.mechanics.contact.wrenches import Group, WrenchDelassus
 from sarrus.mechanics.mechanism import Mechanism
 from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
-
-_MANY = 3  # contacts of a body: more rows than a wrench has numbers
 
 
 class ContactRows(NamedTuple):
@@ -48,7 +45,7 @@ def contact_rows(
     together  contacts of one body, if there are many, are rows on the body's velocity
     """
     bodies = [contact.body for contact in contacts if contact.body is not None]
-    many = [body for body in dict.fromkeys(bodies) if together and bodies.count(body) >= _MANY]
+    many = [body for body in dict.fromkeys(bodies) if together and bodies.count(body) >= MANY]
     first = len(rows)
     parts, groups = [np.zeros((0, at.model.nv)), *(row[None] for row in rows)], list[Group]()
     for k in range(first):
@@ -58,7 +55,7 @@ def contact_rows(
     for body in many:
         mine = [(span, c) for span, c in zip(spans, contacts, strict=True) if c.body == body]
         parts.append(node_jacobian(at, poses, body))
-        B = [_on_body(c, poses[body][1]) for _, c in mine]
+        B = [on_body(c, poses[body][1]) for _, c in mine]
         groups.append(Group(slice(where, where + 6), [span for span, _ in mine], B))
         where += 6
     for span, contact in zip(spans, contacts, strict=True):
@@ -67,18 +64,6 @@ def contact_rows(
             groups.append(Group(slice(where, where + contact.size), [span], [np.eye(contact.size)]))
             where += contact.size
     return ContactRows(np.concatenate(parts), groups)
-
-
-def _on_body(contact: ContactPoint, origin: Array) -> Array:
-    """(rows, 6) of a contact on the velocity of a body's origin and its angular velocity."""
-    moved = np.concatenate([contact.directions, contact.directions @ _turning(contact.point - origin)], axis=1)
-    turned = [np.concatenate([np.zeros(3), turn]) for turn in contact.turns]
-    return np.stack([*moved[:2], *turned, moved[2]])
-
-
-def _turning(arm: Array) -> Array:
-    """(3, 3) the velocity of a point by an angular velocity about something else: omega x arm."""
-    return np.stack([cross(e, arm) for e in np.eye(3)], axis=1)
 
 
 def node_jacobian(at: Mechanism, poses: Poses, body: int) -> Array:

@@ -7,7 +7,7 @@ resists spinning and rolling has rows between the tangents and the normal: a's a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ class ContactPoint(NamedTuple):
     moves  per node: 1 where its joint moves a's point, -1 where it moves b's, 0 where it moves both or none
     body   a, where that is known while tracing and b is the world
     turns  (0, 1 or 3; 3) vectors: directions times the length that makes a velocity of an angular velocity
+    on     per body that may be a: 1 where it is, else 0; where b is always the world
     """
 
     point: Array  # (3,)
@@ -36,6 +37,7 @@ class ContactPoint(NamedTuple):
     moves: Sequence[Scalar]
     body: int | None = None
     turns: Sequence[Array] = ()
+    on: Mapping[int, Scalar] | None = None
 
     @property
     def size(self) -> int:
@@ -53,6 +55,10 @@ class Twist(NamedTuple):
     def at(self, point: Array) -> Array:
         """The velocity of a point that moves with it."""
         return self.linear + cross(self.angular, point - self.origin)
+
+    def about(self, point: Array) -> Array:
+        """(6,) the velocity of that point, if it moved with it, and the angular velocity."""
+        return np.concatenate([self.at(point), self.angular])
 
 
 def node_twists(at: Mechanism, poses: Poses, v: Array) -> list[Twist]:
@@ -114,6 +120,18 @@ def frame_of_normal(normal: Array) -> Array:
     first = vector(1.0 + sign * x * x * a, sign * b, -sign * x)
     second = vector(b, sign + y * y * a, -y)
     return np.stack([first, second, normal])
+
+
+def turning(arm: Array) -> Array:
+    """(3, 3) the velocity of a point by an angular velocity about something else: omega x arm."""
+    return np.stack([cross(e, arm) for e in np.eye(3)], axis=1)
+
+
+def on_body(contact: ContactPoint, origin: Array) -> Array:
+    """(rows, 6) of a contact on the velocity of a body's point at `origin` and its angular velocity."""
+    moved = np.concatenate([contact.directions, contact.directions @ turning(contact.point - origin)], axis=1)
+    turned = [np.concatenate([np.zeros(3), turn]) for turn in contact.turns]
+    return np.stack([*moved[:2], *turned, moved[2]])
 
 
 def turns_about(directions: Array, lengths: Sequence[Scalar], count: int) -> tuple[Array, ...]:

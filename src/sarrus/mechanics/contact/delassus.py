@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.linear_algebra import ldl, ldl_solve
+
+MANY = 3  # contacts of a body: more rows than a wrench has numbers
 
 
 class Piece(NamedTuple):
@@ -38,7 +40,8 @@ class Piece(NamedTuple):
 class AbstractDelassus(ABC):
     """G of some rows: `G @ x` is what impulses x change of their velocities."""
 
-    is_redundant: ClassVar[bool]  # whether its rank is known to be less than its size
+    is_redundant: bool  # whether its rank is known to be less than its size
+    rounding: float = 1e-4  # roundings of the whole trace of G that a row which nothing moves may have on its diagonal
 
     @abstractmethod
     def __matmul__(self, x: Array) -> Array: ...
@@ -60,8 +63,12 @@ class AbstractDelassus(ABC):
         """diag(scale) G diag(scale)."""
 
     @abstractmethod
-    def change(self, rows: slice, x: Array) -> Array:
-        """What impulses x of these rows alone change of all velocities."""
+    def response(self, rows: slice, x: Array) -> Array:
+        """What impulses x of these rows alone change of the velocities of the rows from which G was made."""
+
+    @abstractmethod
+    def along(self, rows: slice, velocities: Array) -> Array:
+        """`along_rows` of these rows alone."""
 
     @abstractmethod
     def newton_direction(self, pieces: Sequence[Piece], r: Scalar, k: Scalar, F: Array) -> Array:
@@ -94,8 +101,11 @@ class DenseDelassus(AbstractDelassus):
                 G[i, j] = G[j, i] = self.G[i, j] * (scale[i] * scale[j])
         return DenseDelassus(G)
 
-    def change(self, rows: slice, x: Array) -> Array:
+    def response(self, rows: slice, x: Array) -> Array:
         return self.G[:, rows] @ x
+
+    def along(self, rows: slice, velocities: Array) -> Array:
+        return velocities[rows]
 
     def wrenches(self, x: Array) -> Array:
         return x

@@ -61,10 +61,11 @@ class JointRowsDelassus(AbstractDelassus):
     def scaled(self, scale: Array) -> JointRowsDelassus:
         return JointRowsDelassus(self.J, self.inertia, self.scale * scale)
 
-    def change(self, rows: slice, x: Array) -> Array:
-        alone = np.zeros(len(self.J), dtype=np.result_type(x, float))
-        alone[rows] = x
-        return self @ alone
+    def response(self, rows: slice, x: Array) -> Array:
+        return self.J @ self.inertia.moved_by(self.J[rows].T @ (self.scale[rows] * x))
+
+    def along(self, rows: slice, velocities: Array) -> Array:
+        return self.scale[rows] * velocities[rows]
 
     def newton_direction(self, pieces: Sequence[Piece], r: Scalar, k: Scalar, F: Array) -> Array:
         through = [r * (piece.N @ piece.T) for piece in pieces]

@@ -32,8 +32,6 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root, total
 from sarrus.spatial.precision import epsilon
 
-_IMMOVABLE = 1e-4  # roundings of the whole trace of G: a row that moves less is moved by rounding
-
 
 class ContactProblem(NamedTuple):
     """Rows: nb bounded, then nu unilateral, then of each of nc contacts two tangents (and more) and the normal."""
@@ -111,7 +109,7 @@ def scaled(problem: ContactProblem, convex: bool = False) -> Scaled:
     normals = {*range(nb, first), *(rows.stop - 1 for rows in contacts)}
     blocks = [*(G.block(slice(i, i + 1)) for i in range(first)), *(G.block(rows) for rows in contacts)]
     traces = [total([block[i, i] for i in range(len(block))]) for block in blocks]
-    least = (_IMMOVABLE * epsilon()) * total(traces)
+    least = (G.rounding * epsilon()) * total(traces)
     w: list[Scalar] = []
     inverse: list[Scalar] = []
     for k, (block, trace) in enumerate(zip(blocks, traces, strict=True)):

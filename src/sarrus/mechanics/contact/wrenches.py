@@ -62,9 +62,13 @@ class WrenchDelassus(AbstractDelassus):
     def scaled(self, scale: Array) -> WrenchDelassus:
         return WrenchDelassus(self.groups, self.W, self.scale * scale, self.C)
 
-    def change(self, rows: slice, x: Array) -> Array:
+    def response(self, rows: slice, x: Array) -> Array:
         group, B = self._of(rows)
-        return self.along_rows(self.W[:, group.at] @ (B.T @ (self.scale[rows] * x)))
+        return self.W[:, group.at] @ (B.T @ (self.scale[rows] * x))
+
+    def along(self, rows: slice, velocities: Array) -> Array:
+        group, B = self._of(rows)
+        return self.scale[rows] * (B @ velocities[group.at])
 
     def newton_direction(self, pieces: Sequence[Piece], r: Scalar, k: Scalar, F: Array) -> Array:
         C = self.C

@@ -252,7 +252,9 @@ def contacts_where_it_stands(
         body = c.a if c.b == WORLD else None
         directions = frame_of_normal(c.normal)
         turns = turns_about(directions, c.lengths, turns_of(c.lengths))
-        at = ContactPoint(c.point, directions, static_moves(tree, c.a, c.b), body, turns)
+        at = ContactPoint(
+            c.point, directions, static_moves(tree, c.a, c.b), body, turns, None if body is None else {body: 1.0}
+        )
         near = choose(c.gap, SPEED * step.dt, 1.0, 0.0)
         active = choose(c.gap + step.dt * c.closing(twists), 0.0, 1.0, near)
         is_rim = isinstance(contacts.pair_of(c.number).a.shape, Cylinder | Ellipsoid)

@@ -12,19 +12,22 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.contact.body_rows import ContactRows, contact_rows
-from sarrus.mechanics.contact.contact_rows import Poses
+from sarrus.mechanics.contact.contact_rows import Poses, node_twists
 from sarrus.mechanics.contact.delassus import AbstractDelassus
 from sarrus.mechanics.contact.joint_rows import JointRowsDelassus
 from sarrus.mechanics.contact.problem import ContactProblem, row_spans
 from sarrus.mechanics.contact.solve import solve
+from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
+from sarrus.mechanics.contact.world_tree import world_tree
 from sarrus.model.model import Model
 from sarrus.simulation.contact.dry_friction import NOTHING_RUBS, BoundedRow, DryFriction
 from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
 from sarrus.simulation.contact.limits import Limit
+from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
 from sarrus.spatial.arrays import Array, Scalar, vector
-from sarrus.spatial.choice import choose
+from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.extremes import larger, smaller
 from sarrus.spatial.norms import if_finite
 from sarrus.status import Status
@@ -71,6 +74,13 @@ class ContactMotion(NamedTuple):
     status: Scalar
 
 
+class Delassus(NamedTuple):
+    """What impulses along rows do to these, and which velocities they have where joints have some (nv,)."""
+
+    G: AbstractDelassus
+    along: Callable[[Array], Array]
+
+
 class ContactProblemAtState(NamedTuple):
     """What all contact problems at a state share."""
 
@@ -100,18 +110,43 @@ class ContactProblemAtState(NamedTuple):
         single = [x.row for x in (*self.bounded, *limits)]
         return contact_rows(self.free.at, self.poses, single, [c.at for c in contacts], together)
 
+    def _operator(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> str:
+        bodies = [None if c.at.on is None else tuple(c.at.on) for c in contacts]
+        joints = [Tied(_moving(x.row)) for x in self.bounded]
+        joints += [Tied(_moving(x.row), only_one=True) for x in limits]
+        return operator_of(self.model, self.settings, bodies, joints, self.in_joint_space(contacts)).operator
+
+    def _delassus(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[Delassus, Velocity]:
+        """G with what velocities make of its rows, and what its wrenches do to joints."""
+        free, inertia = self.free, JointInertia(self.free)
+        if self._operator(contacts, limits) == SWEEPS:
+            single = [x.row for x in (*self.bounded, *limits)]
+            rows = list(free.independent(np.stack(single))) if single else []
+            touched = {b for c in contacts for b in c.at.on or ()}
+            with_rows = {k for row in rows for k in _moving(row)}
+            tree = world_tree(free.at, self.poses, free.added, touched, with_rows)
+            tree_G = TreeDelassus(tree, inertia.moved_by, rows_on_tree(tree, rows, [c.at for c in contacts]))
+
+            def along(v: Array) -> Array:
+                twists = enumerate(node_twists(free.at, self.poses, v))
+                of_contacts = tree_G.along_contacts({b: twist.about(tree.origin) for b, twist in twists})
+                return np.concatenate([vector(*(row @ v for row in single)), of_contacts])
+
+            return Delassus(tree_G, along), inertia.spanning_velocity
+        rows = self.rows(contacts, limits)
+        J = free.independent(rows.J)
+        if self.in_joint_space(contacts):
+            of_joints = JointRowsDelassus(J, inertia)
+            return Delassus(of_joints, lambda v: rows.J @ v), lambda x: inertia.spanning_velocity(J.T @ x)
+        response = free.response(J)
+        G = rows.delassus(response.G)
+        return Delassus(G, lambda v: G.along_rows(rows.J @ v)), response.velocity
+
     def posed(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[ContactProblem, Velocity]:
         """The problem with these contacts and limits, and what their impulses do to joints."""
-        rows, bounded = self.rows(contacts, limits), self.bounded
-        J = self.free.independent(rows.J)
-        if self.in_joint_space(contacts):
-            inertia = JointInertia(self.free)
-            G: AbstractDelassus = JointRowsDelassus(J, inertia)
-            velocity: Velocity = lambda x: inertia.spanning_velocity(J.T @ x)  # noqa: E731
-        else:
-            response = self.free.response(J)
-            G, velocity = rows.delassus(response.G), response.velocity
-        before, after = (G.along_rows(rows.J @ v) for v in (self.v, self.v_free))
+        bounded = self.bounded
+        (G, along), velocity = self._delassus(contacts, limits)
+        before, after = (along(v) for v in (self.v, self.v_free))
         openings = [x.row @ (self.rates(self.v_free) - self.v_free) for x in bounded]
         openings += [self._opening(limit.gap) for limit in limits]
         first = len(openings)
@@ -204,6 +239,11 @@ class ContactProblemAtState(NamedTuple):
         k, d = self.settings.softness
         normal = 1.0 / (self.dt * (self.dt * k + d))
         return vector(*[0.0] * others, *(x for size in sizes for x in (*[0.0] * (size - 1), normal)))
+
+
+def _moving(row: Array) -> list[int]:
+    """The velocities that a row may be on."""
+    return [k for k, x in enumerate(row) if isinstance(x, AbstractScalar) or x != 0.0]
 
 
 def _bent(contact: Contact) -> Scalar:

@@ -54,6 +54,7 @@ class FreeMotion(NamedTuple):
     forces: Array  # (m,) of loops
     residual: Array  # (m,) of loops
     status: Scalar  # whether they are met
+    added: Array  # (n, n) to the inertia of joints, which M has
 
     def independent(self, J: Array) -> Array:
         """Rows on all velocities as rows on the independent ones."""
@@ -133,7 +134,8 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: A
     dt      of the step that follows, so that loops are closed after it; None: an acceleration at this instant
     forces  (nv,) on joints beside those of the mechanism
     """
-    M = composite_bodies(at.nodes) + _added_inertia(at, added)
+    more = _added_inertia(at, added)
+    M = composite_bodies(at.nodes) + more
     factor = ltdl(at.nodes, M)
     tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
     load = tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
@@ -144,7 +146,7 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: A
         z = solve_transposed(factor, load)
         if not rows:
             ydd = solve_forward(factor, factor.d_inv * z)
-            return FreeMotion(at, M, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK)
+            return FreeMotion(at, M, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK, more)
         J, supports = loop_jacobian(at, rows)
         k = np.concatenate([r.k for r in rows])
         G, Y = delassus_of(factor, J, supports)
@@ -157,7 +159,7 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: A
         residual = rest - G @ forces
         met = choose(opening(at), OPEN, _met(residual, G, rest), Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
-    return FreeMotion(at, M, factor, loops, _expanded(at, ydd), forces, residual, met)
+    return FreeMotion(at, M, factor, loops, _expanded(at, ydd), forces, residual, met, more)
 
 
 def _met(residual: Array, G: Array, rest: Array) -> Scalar:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sarrus.errors import StateError, unknown_name
+from sarrus.errors import StateError, check_name, unknown_name
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
 from sarrus.mechanics.contact.broad_phase import own_pairs, roots_of
 from sarrus.mechanics.contact.contact_rows import Twist
 from sarrus.mechanics.contact.contact_set import ContactSet, contact_set, resistance_to_turning
 from sarrus.mechanics.contact.narrow_phase import is_supported
+from sarrus.mechanics.contact.operator_choice import OPERATORS
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Kind
@@ -51,6 +52,8 @@ class ContactOptions:
                     of the contact problem, which takes several times as long; False: one step later
     turning         whether contacts resist spinning and rolling where the model says so (`dimensions` 4 and 6)
     convex          use the convex relaxation instead of Coulomb's law: sliding contacts lift off a little
+    operator        what contact problems are solved with: "dense" (a matrix), or "sweeps" over the tree, wherever
+                    contacts with the world allow it; None: that which is less work (`Simulation.notes` says why)
 
     >>> sarrus.ContactOptions(restitution=0.5).restitution
     0.5
@@ -66,6 +69,7 @@ class ContactOptions:
     tolerance: float = 1e-6
     convex: bool = False
     turning: bool = False
+    operator: str | None = None
     exact_friction: bool = False
 
     def __post_init__(self) -> None:
@@ -85,6 +89,8 @@ class ContactOptions:
             raise StateError(f"damping is {self.damping:g} of a contact that does not give way: give a stiffness, too")
         if self.slots is not None:
             whole_number("slots", self.slots, least=1)
+        if self.operator is not None:
+            check_name("operator", self.operator, OPERATORS)
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ class ContactSettings:
     convex: bool = False
     rubs: tuple[Rub, ...] = ()  # dry friction of joints and tendons
     softness: tuple[float, float] | None = None  # stiffness and damping of contacts
+    operator: str | None = None  # None: by count
     exact_friction: bool = False  # of joints
 
     @property
@@ -132,6 +139,7 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
         tuple(sorted({limit.v for limit in limits_of(model)})),
         tolerance=float(options.tolerance), convex=bool(options.convex),
         softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
+        operator=options.operator,
         exact_friction=bool(options.exact_friction),
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sarrus.mechanics.contact.contact_rows import ContactPoint, frame_of_normal, turns_about
 from sarrus.mechanics.contact.contact_set import Candidate, turns_of
+from sarrus.model.bodies import WORLD
 from sarrus.model.meeting_pairs import depth_first_order
 from sarrus.spatial.arrays import Scalar, vector
 from sarrus.spatial.choice import AbstractScalar, choose
@@ -151,7 +152,8 @@ def contact_in_slot(
     directions = frame_of_normal(normal)
     lengths = [chosen([c.lengths[k] for c in candidates]) for k in range(2)]
     count = max(turns_of(c.lengths) for c in candidates)
-    at = ContactPoint(point, directions, moves, turns=turns_about(directions, lengths, count))
+    turns = turns_about(directions, lengths, count)
+    at = ContactPoint(point, directions, moves, turns=turns, on=_touching_bodies(candidates, number))
     return Contact(which, active, gap, friction, at, chosen(bends))
 
 
@@ -173,6 +175,15 @@ def _moves(candidates: Sequence[Candidate], parents: Sequence[int], number: Scal
         first, last = (int(np.searchsorted(of_a, x)) for x in (low, high))
         moves.append(_within(number, first, last, 0, len(of_a)) - _within(b, low, high, -1, len(order)))
     return moves
+
+
+def _touching_bodies(candidates: Sequence[Candidate], number: Scalar) -> dict[int, Scalar] | None:
+    """Per body that may touch the world: 1 where it is the candidate's, else 0; None where others touch each other."""
+    if any(c.b != WORLD for c in candidates):
+        return None
+    of_a = [c.a for c in candidates]
+    bodies = dict.fromkeys(of_a)  # candidates of one body are a range of numbers
+    return {b: _within(number, of_a.index(b), of_a.index(b) + of_a.count(b), 0, len(of_a)) for b in bodies}
 
 
 def _within(x: Scalar, low: int, high: int, least: int, beyond: int) -> Scalar:
