@@ -82,9 +82,8 @@ def _robot(axes: Any, robot: sarrus.Model, trajectory: sarrus.Trajectory, row: i
     contacts = trajectory.contacts[row]
     for point, force in zip(contacts.points[contacts.touching], contacts.forces[contacts.touching], strict=True):
         start, along = point[[0, 2]] + shift, force[[0, 2]] / NEWTONS
-        axes.annotate(
-            "", start + along, start, zorder=60, arrowprops={"arrowstyle": "-|>", "color": FORCE, "linewidth": 1.6}
-        )
+        arrow = {"arrowstyle": "-|>", "color": FORCE, "linewidth": 1.6, "shrinkA": 0.0, "shrinkB": 0.0}
+        axes.annotate("", start + along, start, zorder=60, arrowprops=arrow)  # (shrunk, short ones turn round)
     axes.text(
         aside + trajectory.q[row, 0], 1.9, f"{trajectory.time[row]:.1f} s\n{words}", ha="center", va="top", fontsize=9
     )
