@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.mechanics.contact.cone import clipped
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.precision import within
@@ -93,19 +94,19 @@ class DryFriction(NamedTuple):
         """before: parts of their sizes with which they rubbed in the step before; 2 of what was held by more."""
         rest = within(max(_CREEP * tolerance, _LEAST_CREEP), _LEAST_ROUNDINGS)
         bounds, slips = [dt * rub.size for rub in rubs], list[Scalar]()
-        for rub, bound, part in zip(rubs, bounds, before, strict=True):
-            speed, most = rub.row(len(v)) @ v, (_FAST / rub.inertia) * bound
+        speeds = [rub.row(len(v)) @ v for rub in rubs]
+        for rub, bound, part, speed in zip(rubs, bounds, before, speeds, strict=True):
+            most = (_FAST / rub.inertia) * bound
             slipped = choose(part, -1.0 + _AT_BOUND, -1.0, choose(1.0 - _AT_BOUND, part, 1.0, 0.0))
             slipped = choose(slipped * speed, -2.0 * rest, slipped, 0.0)  # else it has just come to rest
             slipped = choose(part, -_TOO_MUCH, -1.0, choose(_TOO_MUCH, part, 1.0, slipped))
             slips.append(choose(speed, -most, 1.0, choose(most, speed, -1.0, slipped)))
-        centers = [b * _clipped(x, 1.0) for b, x in zip(bounds, before, strict=True)]
-        speeds = [rub.row(len(v)) @ v for rub in rubs]
+        centers = [b * clipped(x, 1.0) for b, x in zip(bounds, before, strict=True)]
         return DryFriction(rubs, bounds, centers, slips, rest if exact else _SOFT_CREEP, rest, speeds)
 
     def beginning_with(self, parts: Array) -> DryFriction:
         """The same with other impulses to begin with, as parts of the bounds."""
-        return self._replace(centers=[b * _clipped(x, 1.0) for b, x in zip(self.bounds, parts, strict=True)])
+        return self._replace(centers=[b * clipped(x, 1.0) for b, x in zip(self.bounds, parts, strict=True)])
 
     def inertia(self, nv: int) -> Array:
         """(nv,) that holds joints which stick."""
@@ -156,14 +157,13 @@ class DryFriction(NamedTuple):
         most = (1.0 - 2.0 * _AT_BOUND) * self.bounds[i]
         slips = self.slips[i] * self.bounds[i]
         hold = slips - self.rubs[i].inertia * (speed - self.speeds[i])
-        held = choose(hold, -most, -most, choose(most, hold, most, hold))
-        return choose(self.slips[i] * speed, -2.0 * self.rest, slips, held)
+        return choose(self.slips[i] * speed, -2.0 * self.rest, slips, clipped(hold, most))
 
     def parts(self, impulses: Sequence[Scalar]) -> Array:
         """Of their bounds; 2 of what was held by more than that."""
         most = 1.0 + _AT_BOUND
         found = [x / bound for x, bound in zip(impulses, self.bounds, strict=True)]
-        return vector(*(choose(x, -most, -2.0, choose(most, x, 2.0, _clipped(x, 1.0))) for x in found))
+        return vector(*(choose(x, -most, -2.0, choose(most, x, 2.0, clipped(x, 1.0))) for x in found))
 
     @property
     def _joints(self) -> list[tuple[int, tuple[int, float]]]:
@@ -175,7 +175,3 @@ class DryFriction(NamedTuple):
 
 
 NOTHING_RUBS = DryFriction((), (), (), (), 1.0)
-
-
-def _clipped(x: Scalar, bound: float) -> Scalar:
-    return choose(x, -bound, -bound, choose(bound, x, bound, x))
