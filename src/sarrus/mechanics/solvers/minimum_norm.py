@@ -22,6 +22,8 @@ import numpy as np
 
 from sarrus.mechanics.solvers.joint_space import solve_forward
 from sarrus.mechanics.solvers.kkt_columns import Kkt
+from sarrus.mechanics.solvers.mobility import typical_mobilities
+from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_backward, ldl_solve, symmetric_product
@@ -35,22 +37,23 @@ class MinimumNorm(NamedTuple):
     w: Array  # (m,)
 
     @staticmethod
-    def of(kkt: Kkt, w: Array) -> MinimumNorm:
-        """w: (m,) of each row, positive"""
+    def of(kkt: Kkt, model: Model) -> MinimumNorm:
+        """model: whose rows are all rows of the factors"""
+        w = typical_mobilities(model)
         # J M^-1 J^T = L D L^T, with D = 0 for rows that depend on those before: there, L^T n = e_j.
         depends = vector(*(choose(0.0, pivot, 0.0, 1.0) for pivot in kkt.Lambda.d_inv))
         N = ldl_backward(kkt.Lambda, np.diag(depends))
         return MinimumNorm(N, ldl(symmetric_product(N.T * w, N) + np.diag(1.0 - depends)), w)
 
-    def smallest(self, f: Array) -> Array:
-        """Forces (m, k) that do what these do."""
-        return f - self.along((f.T * self.w).T)
+    def smallest(self, f: Array, dJ_z: Array | None = None) -> Array:
+        """Forces (m, k) that do what these do; or variations of such, dJ_z (m, j) being those of J z in the first."""
+        excess = (f.T * self.w).T
+        if dJ_z is not None:
+            excess[:, : dJ_z.shape[1]] = excess[:, : dJ_z.shape[1]] - dJ_z
+        return f - self.N @ ldl_solve(self.S, self.N.T @ excess)
 
-    def along(self, x: Array) -> Array:
-        """N S^-1 N^T x, of (m, k)."""
-        return self.N @ ldl_solve(self.S, self.N.T @ x)
-
-    def motion(self, kkt: Kkt, f: Array) -> Array:
-        """z (nv,) with J z = w f, of the smallest forces f (m,)."""
+    def with_motion(self, kkt: Kkt, f: Array) -> tuple[Array, Array]:
+        """The smallest forces (m,) that do what f does, and z (nv,) with J z = w f of these."""
+        f = self.smallest(f)
         y = ldl_solve(kkt.Lambda, self.w * f)
-        return solve_forward(kkt.mass, kkt.mass.d_inv * (kkt.Y.T @ y))
+        return f, solve_forward(kkt.mass, kkt.mass.d_inv * (kkt.Y.T @ y))
