@@ -17,8 +17,9 @@ steps can reach. Redundant rows (w = 0) do no harm: T does not see them. Rows in
 to zero, but for rounding: then the plain step is taken, twice, and what is left are the least-squares accelerations,
 rows weighted by mu.
 
-What is left of a residual is judged by what it does to the accelerations: along an eigenvalue w, which the Rayleigh
-quotient <r, T r> / <r, r> = t = mu w / (1 + mu w) tells, a residual r means an error of r sqrt(w_typical / w).
+What is left of a residual is judged by what it does to the accelerations: along an eigenvalue w, a residual r means an
+error of r sqrt(w_typical / w). Which w that is, the quotient <r', r'> / <r', T r> = 1 / (mu w) tells: what a step
+leaves is mostly along the smallest eigenvalues, so that it sees those which hardly show in r.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def confirmed(end: Iterated, residual: Array, seen: Scalar) -> Iterated:
         return end._replace(residual=residual, status=choose(0.5, end.status, end.status, met))
 
 
-_UNSEEN = 1e-2  # of the tolerance: a residual so small is good enough, whatever its eigenvalue
-_ACCELERATION = 1e2  # tolerances: the error of accelerations to accept
+_UNSEEN = 4e-2  # of the tolerance: what may be left of a residual, along eigenvalues that no quotient has seen
+_ACCELERATION = 3.0  # tolerances: the error of accelerations to accept
 _BALANCED = 1e-7  # of forces: what rounding may leave of the balance of momentum
 _NOISE = 1e1  # roundings: a Rayleigh quotient below that is that of rows in conflict
 _IDLE_STEPS = 2.0  # so many steps in a row that change nothing but rounding end the iterations
@@ -160,8 +161,9 @@ def iterations(
         alpha = choose(0.5, idles, 1.0, _quotient(rho, dot(mu * image, image)))
         r = r - alpha * image
         sums = [x + alpha * y for x, y in zip(sums, moves, strict=True)]
-        # By how much more than r the accelerations may be off: (1 - t) / t is alpha - 1.
-        felt = root(1.0 + stiffness * choose(1.0, alpha, alpha - 1.0, 0.0))
+        # By how much more than r the accelerations may be off: (1 - t) / t is 1 / (mu w) of what the step has left.
+        left = dot(mu * following, following)
+        felt = root(1.0 + stiffness * _quotient(left, rest_of_r - left))
         off = size(r)
         not_done = choose(off, _UNSEEN * scale, choose(felt * off, _ACCELERATION * scale, 0.0, 1.0), 1.0)
         idled = choose(0.5, idles, idled + 1.0, 0.0)
