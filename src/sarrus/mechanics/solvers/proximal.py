@@ -126,7 +126,7 @@ _ACCELERATION = 1e2  # tolerances: the error of accelerations to accept
 _BALANCED = 1e-7  # of forces: what rounding may leave of the balance of momentum
 _NOISE = 1e1  # roundings: a Rayleigh quotient below that is that of rows in conflict
 _IDLE_STEPS = 2.0  # so many steps in a row that change nothing but rounding end the iterations
-_SQUARES = 2.0**-600  # times the scalar product, in double precision: squares of 1e150 overflow, and that is no conflict
+_SQUARES = 2.0**-600  # times scalar products in double precision: squares of 1e150 overflow, which is no conflict
 
 
 class Iterated(NamedTuple):
