@@ -125,7 +125,7 @@ assert np.array_equal(g(q, v, v), sarrus.compile(model, "aba")(q, v, v))
     [
         (lambda q, v, tau: (q[:, :-1], v, tau), "q is float64 of shape"),
         (lambda q, v, tau: (q, v.astype(np.float32), tau), "v is float32"),
-        (lambda q, v, tau: (q[:5], v, tau), "do not go together"),
+        (lambda q, v, tau: (q[:5], v, tau), "do not match"),
         (lambda q, v, tau: (q, v), "takes q, v, tau, each once"),
     ],
 )
