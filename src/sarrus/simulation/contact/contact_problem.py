@@ -73,6 +73,22 @@ class ContactMotion(NamedTuple):
     residual: Scalar
     status: Scalar
 
+    @property
+    def flat(self) -> tuple[Array, ...]:
+        """As arrays alone."""
+        numbers = vector(self.unexpected, self.iterations, self.residual, self.status)
+        return (self.v, *self.contacts, self.pushed, self.rubbed, numbers)
+
+    @staticmethod
+    def of(arrays: tuple[Array, ...]) -> ContactMotion:
+        """From `flat`."""
+        return ContactMotion(arrays[0], Contacts(*arrays[1:7]), *arrays[7:9], *arrays[9])
+
+    def told(self, passed: Scalar) -> ContactMotion:
+        """The same with a status that says so where something passed."""
+        told = choose(self.status, Status.CONTACTS_LEFT_OUT - 0.5, Status.CONTACTS_LEFT_OUT, self.status)
+        return self._replace(status=choose(0.5, passed, told, self.status))
+
 
 class Delassus(NamedTuple):
     """What impulses along rows do to these, and which velocities they have where joints have some (nv,)."""
@@ -267,6 +283,11 @@ def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:
         turned = turns.T @ impulse[2:-1] if len(turns) else np.zeros(3)
         rows += [number, gap, *point, *directions[2], *((1.0 / dt) * pushed), *((1.0 / dt) * turned)]
     return vector(*rows)
+
+
+def of_size(impulse: Array, size: int) -> Array:
+    """The rows of a contact that has so many; slots may have more, the last of which is along the normal."""
+    return np.concatenate([impulse[: size - 1], impulse[-1:]])
 
 
 def _padded(values: Sequence[Scalar], count: int, rest: float) -> Array:
