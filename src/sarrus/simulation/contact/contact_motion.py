@@ -41,6 +41,7 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.replacement import replace_where
 
 NEAR = 2e-3  # metres: all is looked at if something unusual would be that near after the step without contacts
+LEVER = 2.0  # how much faster something may close by the impulses on its other end than it does without contacts
 FAST = 2e-2  # radians or metres in a step: where a joint does more, paths are looked at that bend into the ground
 
 
@@ -140,7 +141,7 @@ def _unusual(
             limited = choose(0.0, limited, limited, violated(limit, q, step.v_free, step.dt))
     more: Scalar = -1.0
     for bound in settings.contacts.bounds(step.poses, twists):
-        more = choose(bound.after(step.dt), NEAR, 1.0, more)
+        more = choose(bound.after(LEVER * step.dt), NEAR, 1.0, more)
     for speed in step.v_free[whips]:
         more = choose(FAST, step.dt * abs(speed), 1.0, more)
     return limited, more
@@ -179,7 +180,7 @@ def contacts_where_it_stands(
             c.point, directions, static_moves(tree, c.a, c.b), body, turns, None if body is None else {body: 1.0}
         )
         near = choose(c.gap, SPEED * step.dt, 1.0, 0.0)
-        active = choose(c.gap + step.dt * c.closing(twists), 0.0, 1.0, near)
+        active = choose(c.gap + (LEVER * step.dt) * c.closing(twists), 0.0, 1.0, near)
         is_rim = isinstance(contacts.pair_of(c.number).a.shape, Cylinder | Ellipsoid)
         bend = closing(-sinking_of(contacts, c, step.poses, twists[c.a], step.dt), step.dt) if is_rim else 0.0
         out.append(Contact(float(c.number), active, c.gap, c.friction, at, bend))

@@ -184,12 +184,19 @@ class ContactProblemAtState(NamedTuple):
         return v - self.v_free + (self.v + self.dt * self.free.qdd)
 
     def solved(
-        self, contacts: Sequence[Contact], limits: Sequence[Limit], start: Array, pushed: Array, entry: Scalar = 1.0
+        self,
+        contacts: Sequence[Contact],
+        limits: Sequence[Limit],
+        start: Array,
+        pushed: Array,
+        entry: Scalar = 1.0,
+        fallback: bool = True,
     ) -> ContactMotion:
         """The motion with these contacts and limits, where the entry is greater than 0.
 
-        start   impulses (3 contacts,) of the step before
-        pushed  see `Before`
+        start     impulses (3 contacts,) of the step before
+        pushed    see `Before`
+        fallback  whether another method takes over where Newton's does not end
         """
         settings, bounded = self.settings, self.bounded
         problem, velocity = self.posed(contacts, limits)
@@ -199,7 +206,7 @@ class ContactProblemAtState(NamedTuple):
         start = np.concatenate([vector(*(x.start for x in bounded)), held, start])
         found = solve(
             problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry,
-            sweeps=0 if self.in_joint_space(contacts) else None,
+            sweeps=0 if self.in_joint_space(contacts) else None, fallback=fallback,
         )  # fmt: skip
         v = self.v_free + velocity(problem.G.wrenches(found.impulses))
         status = if_finite(found.status, Status.NOT_FINITE, v)

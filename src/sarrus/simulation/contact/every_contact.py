@@ -53,16 +53,16 @@ def every_contact(
     found, reach = contacts.candidates(step.poses), SPEED * dt
     limited = [step.settings.limited.index(limit.v) for limit in limits]
 
-    def attempt(v: Array, ways: Ways, distances: Sequence[Scalar], before: Before) -> ContactMotion:
+    def attempt(v: Array, ways: Ways, distances: Sequence[Scalar], before: Before, is_last: bool) -> ContactMotion:
         """The motion with what is nearest by these distances, beginning with impulses of the one before."""
         in_slots = contacts_in_slots(found, distances, ways.bends, step.model.parents, reach, contacts.slots)
         pushed = [before.pushed[k] for k in limited]
         held = limits_in_slots(limits, q, v, dt, step.settings.limit_slots, pushed)
-        return step.solved(in_slots, held, _searched(in_slots, before), before.pushed)
+        return step.solved(in_slots, held, _searched(in_slots, before), before.pushed, fallback=is_last)
 
     ways = Ways.of(step, found, step.v_free, twists)
     ahead = [Bound(c.gap, rate, c.a).after(dt) for c, rate in zip(found, ways.rates, strict=True)]
-    first = attempt(step.v_free, ways, by_importance(found, ahead, reach, contacts.slots), before)
+    first = attempt(step.v_free, ways, by_importance(found, ahead, reach, contacts.slots), before, False)
     after = Ways.of(step, found, first.v, node_twists(step.free.at, step.poses, first.v))
 
     def again() -> tuple[Array, ...]:
@@ -72,12 +72,13 @@ def every_contact(
             c.gap + dt * rate + bend - choose(0.0, push, 2.0 * reach, 0.0)
             for c, rate, bend, push in zip(found, *after, pushes, strict=True)
         ]
-        second = attempt(first.v, after, distances, left)
+        second = attempt(first.v, after, distances, left, True)
         moved = node_twists(step.free.at, step.poses, second.v)
         second = second._replace(iterations=first.iterations + second.iterations)
         return second.told(passed(found, [c.closing(moved) for c in found], limits, q, second.v, dt)).flat
 
     unforeseen = passed(found, after.rates, limits, q, first.v, dt, after.bends)
+    unforeseen = choose(0.5, first.status, 1.0, unforeseen)  # not solved: the fallback is there
     return ContactMotion.of(replace_where(unforeseen, first.flat, again))
 
 
