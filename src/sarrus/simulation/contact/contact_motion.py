@@ -28,11 +28,12 @@ from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.model.visuals import Cylinder, Ellipsoid
 from sarrus.simulation.contact.bending import closing, sinking_of
-from sarrus.simulation.contact.contact_problem import Before, ContactMotion, ContactProblemAtState, of_size
+from sarrus.simulation.contact.contact_problem import ContactProblemAtState
 from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.every_contact import SPEED, every_contact, passed
 from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import JointLimit, Limit, limits_in_slots, limits_of, usual_limit, violated
+from sarrus.simulation.contact.motion import Before, ContactMotion, of_size
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
 from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes

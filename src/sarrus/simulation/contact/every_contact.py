@@ -3,21 +3,22 @@
 Which of them matter is not known before the impulses are: a leg that strikes the ground with its knee swings its foot
 down within the same step. So where something then closes that has no slot, or whose path the impulses have bent into
 the ground, the problem is solved once more. What pushed keeps its slot, and the others are given to what is nearest
-after the motion that was found.
+after the motion that was found. A problem that Newton's method has not solved gets the same second chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sarrus.mechanics.contact.contact_rows import Twist, node_bends, node_twists
 from sarrus.mechanics.contact.contact_set import Bound, Candidate
 from sarrus.simulation.contact.bending import bends_of
-from sarrus.simulation.contact.contact_problem import Before, ContactMotion, ContactProblemAtState, of_size
+from sarrus.simulation.contact.contact_problem import ContactProblemAtState
 from sarrus.simulation.contact.limits import JointLimit, limits_in_slots
+from sarrus.simulation.contact.motion import Before, ContactMotion, of_size
 from sarrus.simulation.contact.slots import Contact, by_importance, contacts_in_slots, held_by_slots
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -53,26 +54,29 @@ def every_contact(
     found, reach = contacts.candidates(step.poses), SPEED * dt
     limited = [step.settings.limited.index(limit.v) for limit in limits]
 
-    def attempt(v: Array, ways: Ways, distances: Sequence[Scalar], before: Before, is_last: bool) -> ContactMotion:
-        """The motion with what is nearest by these distances, beginning with impulses of the one before."""
+    def attempt(v: Array, ways: Ways, distances: Sequence[Scalar], before: Before, **how: Any) -> ContactMotion:
+        """The motion with what is nearest by these distances, beginning with impulses of the one before.
+
+        how  it is solved
+        """
         in_slots = contacts_in_slots(found, distances, ways.bends, step.model.parents, reach, contacts.slots)
         pushed = [before.pushed[k] for k in limited]
         held = limits_in_slots(limits, q, v, dt, step.settings.limit_slots, pushed)
-        return step.solved(in_slots, held, _searched(in_slots, before), before.pushed, fallback=is_last)
+        return step.solved(in_slots, held, _searched(in_slots, before), before.pushed, **how)
 
     ways = Ways.of(step, found, step.v_free, twists)
     ahead = [Bound(c.gap, rate, c.a).after(dt) for c, rate in zip(found, ways.rates, strict=True)]
-    first = attempt(step.v_free, ways, by_importance(found, ahead, reach, contacts.slots), before, False)
+    first = attempt(step.v_free, ways, by_importance(found, ahead, reach, contacts.slots), before, fallback=False)
     after = Ways.of(step, found, first.v, node_twists(step.free.at, step.poses, first.v))
 
     def again() -> tuple[Array, ...]:
         left = Before(first.contacts.numbers, first.contacts.impulses, first.pushed, first.rubbed)
-        pushes = held_by_slots(len(found), left.numbers, left.impulses[:, -1])
+        pushes = held_by_slots(len(found), list(left.numbers), list(left.impulses[:, -1]))
         distances = [
             c.gap + dt * rate + bend - choose(0.0, push, 2.0 * reach, 0.0)
             for c, rate, bend, push in zip(found, *after, pushes, strict=True)
         ]
-        second = attempt(first.v, after, distances, left, True)
+        second = attempt(first.v, after, distances, left, sweeps=0)  # sweeps have found out already what sticks
         moved = node_twists(step.free.at, step.poses, second.v)
         second = second._replace(iterations=first.iterations + second.iterations)
         return second.told(passed(found, [c.closing(moved) for c in found], limits, q, second.v, dt)).flat
