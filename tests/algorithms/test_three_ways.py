@@ -33,6 +33,7 @@ CHOICES: dict[str, list[Any]] = {
     "weight": [1e3],
     "accurate": [False, True],
     "packed": [False, True],
+    "minimum_norm": [False, True],
     "mu": [None],
     "tolerance": [1e-9],
     "max_iterations": [2],  # CasADi writes them out

@@ -5,11 +5,14 @@ That every algorithm compiles to what its text says is in tests/algorithms/test_
 
 from __future__ import annotations
 
+import gc
 import pickle
 import shutil
 import subprocess
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -104,6 +107,74 @@ class TestCalling:
         assert all(np.array_equal(x, y) for x, y in zip(outputs, kernel(q, v, qdd), strict=True))
         with pytest.raises(StateError, match="share memory"):
             kernel(q, v, qdd, out=(outputs[0], outputs[1], outputs[1], *outputs[3:]))
+
+    def test_one_state_does_not_pass_through_python(self):
+        kernel = sarrus.compile(sarrus.zoo.chain(3), "rnea_derivatives")
+        q, v, qdd = np.random.default_rng(0).normal(size=(3, 3))
+        called = []
+        try:
+            sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+            found = kernel(q, v, qdd)
+        finally:
+            sys.setprofile(None)
+        assert not called
+        assert type(found) is type(kernel(q, v, a=qdd))
+        assert all(np.array_equal(x, y) for x, y in zip(found, kernel(q, v, a=qdd), strict=True))
+
+    def test_results_of_one_state_do_not_leak(self):
+        kernel = sarrus.compile(sarrus.zoo.chain(3), "rnea_derivatives")
+        q, v, qdd = np.random.default_rng(0).normal(size=(3, 3))
+        kind = type(kernel(q, v, qdd))
+
+        def counts() -> list[int]:
+            gc.collect()
+            return [sys.getrefcount(x) for x in (kind, q, None, True, kernel.calls)]  # (np.empty leaks its dtype)
+
+        before = counts()
+        for _ in range(500):
+            kernel(q, v, qdd)  # native
+            kernel(q[None], v[None], qdd[None])  # declined, and then done by Python
+            kernel.calls.checked(q, v, qdd)
+            kernel.calls.checked(q, v, np.nan * qdd)
+            with suppress(StateError):  # (pytest.raises keeps things alive)
+                kernel(q, v)
+        assert max(abs(a - b) for a, b in zip(counts(), before, strict=True)) < 250  # a leak would be 500
+
+    def test_garbage_that_calls_the_kernel_while_it_runs_changes_nothing(self):
+        kernel = sarrus.compile(sarrus.zoo.chain(3), "rnea_derivatives")
+        q, v, qdd = np.random.default_rng(0).normal(size=(3, 3))
+        expected, again = kernel(q, v, qdd), []
+
+        class Garbage:
+            def __init__(self) -> None:
+                self.itself = self
+
+            def __del__(self) -> None:
+                again.append(kernel(2 * q, v, qdd))
+
+        kept = gc.get_threshold()
+        try:
+            gc.set_threshold(1, 1, 1)
+            for _ in range(50):
+                Garbage()
+                found = kernel(q, v, qdd)
+                assert all(np.array_equal(x, y) for x, y in zip(found, expected, strict=True))
+        finally:
+            gc.set_threshold(*kept)
+        assert again
+
+    def test_a_kernel_goes_with_its_last_name_and_its_call_may_outlive_it(self):
+        kernel = sarrus.compile(sarrus.zoo.chain(3), "aba")
+        q, v, tau = np.random.default_rng(0).normal(size=(3, 3))
+        expected, call, gone = kernel(q, v, tau), kernel.__call__, weakref.ref(kernel)
+        gc.disable()
+        try:
+            del kernel
+            assert gone() is None
+        finally:
+            gc.enable()
+        assert np.array_equal(call(q, v, tau), expected)
+        assert np.array_equal(call(q, v=v, tau=tau.tolist()), expected)
 
     def test_inputs_by_name_and_broadcast(self, aba):
         q, v, tau = inputs_of(aba, 4)

@@ -12,7 +12,9 @@ from sarrus import zoo
 from sarrus.algorithms.derivatives.rnea_derivatives import RneaDerivativesResult
 from sarrus.diagnosis import derivative_check
 from sarrus.errors import SarrusError
-from tests.mechanisms import MOVING_KINDS, mechanism
+from tests.algorithms.embedded_cases import state_of
+from tests.algorithms.kinds import limbs
+from tests.mechanisms import MOVING_KINDS, mechanism, relative_error
 
 TIGHT = 1e-10
 
@@ -22,7 +24,70 @@ def test_every_type_of_joint(kind):
     model = mechanism(3, ["free", kind, "revolute", kind, "revolute"], parents=[-1, 0, 1, 0, 3]).model
     found = sarrus.check_derivatives(model, tolerance=TIGHT)
     assert found.ok, str(found)
-    assert {x.algorithm for x in found.errors} == set(derivative_check.VALUES)
+    assert {x.algorithm for x in found.errors} == set(derivative_check.VALUES) - {"ce_aba_derivatives"}
+
+
+def test_every_derivative_of_the_catalog_is_compared():
+    known = {name for name, x in sarrus.catalog().items() if x.family == "derivatives"}
+    assert set(derivative_check.VALUES) == known
+
+
+EMBEDDED = {
+    "four_bar": zoo.four_bar, "stewart": zoo.stewart, "delta": zoo.delta, "geared_quadruped": zoo.geared_quadruped,
+    "biped": zoo.biped, "belts": lambda: zoo.tree_of("parallel_belt", 2, 1),
+    "rods": lambda: zoo.parallel_chains(4, 2, "connecting_rod"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_embedded_loops_and_gears(name):
+    """In independent coordinates, along which loops stay closed; beside them all as rows."""
+    model = sarrus.embed(EMBEDDED[name]())
+    q, v, tau = state_of(model, 1)
+    names = ["ce_aba_derivatives", "forward_dynamics_derivatives"]
+    found = sarrus.check_derivatives(model, q, v, tau=tau, algorithms=names, tolerance=1e-9)
+    assert found.ok, str(found)
+    outputs = {x.output for x in found.errors if x.algorithm == "ce_aba_derivatives"}
+    assert outputs == {"dydd_dy", "dydd_dyd", "dydd_dtau_y"}
+
+
+REDUNDANT = {
+    "a plane in space": (),
+    "a weld that is pinned, too": (sarrus.weld("tip_a", "tip_b"), sarrus.connect("tip_a", "tip_b")),
+    "a foot held twice": (sarrus.contact("tip_a", 6), sarrus.contact("tip_a", 3, name="again")),
+    "a gear twice": tuple(
+        sarrus.coupling({"a0_joint": x, "b2_joint": -6.0 * x}, name=f"gear_{x}") for x in (1.0, 2.0)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REDUNDANT)
+def test_forces_of_redundant_rows_are_of_the_smallest_norm(name):
+    """As the proximal methods return them, and their derivatives: compared where rows depend on each other."""
+    rows = REDUNDANT[name]
+    model = limbs(*rows, root="free", middle=("spherical", "cylindrical")) if rows else zoo.four_bar()
+    q, v, tau = state_of(model, 1)
+    v = 0.0 * v if "foot" in name else v  # in motion, its point would have to accelerate in two ways
+    got = sarrus.forward_dynamics_derivatives(model, q, v, tau, minimum_norm=True)
+    assert got.rank < model.n_rows
+    assert got.unique == 1.0
+    for method in ("prox_ltl", "prox_bbo", "lcaba"):
+        forces = sarrus.forward_dynamics(model, q, v, tau, method=method).forces
+        assert relative_error(got.forces, forces, 1.0) < 1e-7
+    found = sarrus.check_derivatives(model, q, v, tau=tau, algorithms=["forward_dynamics_derivatives"], tolerance=1e-8)
+    assert found.ok, str(found)
+    assert {"dforces_dq", "dforces_dv", "dforces_dtau"} <= {x.output for x in found.errors if not x.note}
+    plain = sarrus.forward_dynamics_derivatives(model, q, v, tau)  # the first rows carry all of it
+    assert relative_error(plain.dqdd_dq, got.dqdd_dq) < 1e-9
+    J = sarrus.closure(model, q).jacobian
+    assert relative_error(J.T @ plain.dforces_dtau, J.T @ got.dforces_dtau, 1.0) < 1e-9
+
+
+def test_accelerations_that_are_given():
+    model = limbs(sarrus.contact("tip_a", 6, k="input"), root="free")
+    found = sarrus.check_derivatives(model, algorithms=["forward_dynamics_derivatives"], tolerance=TIGHT)
+    assert found.ok, str(found)
+    assert {"dqdd_dk", "dforces_dk"} <= {x.output for x in found.errors}
 
 
 @pytest.mark.parametrize("make", [zoo.stewart, zoo.delta, zoo.geared_quadruped, zoo.five_bar], ids=lambda f: f.__name__)

@@ -47,7 +47,7 @@ def call(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any])
                     args[0].remembered[algorithm.text] = tuple(ready), *before[: _MOST_READY - 1]
                 return result if evaluator.wrap is None else evaluator.wrap(result)
             kernel = evaluator.kernel
-            result = None if kernel is None else kernel.of_valid(arrays)
+            result = None if kernel is None else kernel.calls.of_valid(arrays)
             if result is not None:
                 return result
     return _careful(algorithm, args, kwargs, key)

@@ -153,8 +153,7 @@ class Evaluator:
     def _keep(self, kernel: Kernel | None) -> None:
         self.kernel, self._tape = kernel, None
         if kernel is not None:
-            self.wrap = None if kernel.gives_one_array else kernel.of_one
-            self.checked = kernel.native.call_checked
+            self.wrap, self.checked = kernel.calls.with_numbers, kernel.calls.checked
             _kept.add(self, kernel.native.code_bytes)
 
     def forget(self) -> None:

@@ -97,7 +97,7 @@ def _registered_operator(name: str, kernel: Kernel, jacobian: Jacobian | None) -
         if count:
             flat = [x.reshape(count, *p.shape) for x, p in zip(arrays, kernel.tape.inputs, strict=True)]
             rows = [x.numpy().reshape(count, *p.shape) for x, p in zip(made, outputs, strict=True)]
-            kernel.native.run(flat, rows, count, kernel.threads_for(count, None))
+            kernel.native.run(flat, rows, count, kernel.calls.threads_for(count, None))
         return made
 
     schema = "(Tensor[] tensors) -> Tensor[]"

@@ -1,4 +1,6 @@
-"""Where the independent coordinates of an embedded model lie in q and v, in the order of its cluster tree."""
+"""Where the independent coordinates of an embedded model lie in q and v, in the order of its cluster tree, and where
+the rows that are left lie among those of all constraints.
+"""
 
 from __future__ import annotations
 
@@ -42,3 +44,11 @@ def independent_positions(model: Model) -> tuple[int, ...]:
                 f"they have no coordinates of their own. Name other joints as `independent` when embedding"
             )
     return tuple(out)
+
+
+@per_model
+def reported_rows(model: Model) -> tuple[int, ...]:
+    """Of the rows of all constraints, those that are not embedded: of these there are forces."""
+    whole = model.spanning
+    spans = zip(whole.active_constraints, whole.row_spans, strict=True)
+    return tuple(i for c, span in spans if c in model.active_constraints for i in range(span.start, span.stop))

@@ -203,7 +203,7 @@ class Simulation:
                 "method": "contact",
                 "contact_names": [contacts.pair_of(k).names for k in range(contacts.count)],
             }
-        threads = stepper.kernels.step.threads_for(len(q) * steps, self.threads)
+        threads = stepper.kernels.step.calls.threads_for(len(q) * steps, self.threads)
         whole = StepRange(len(q), 0, steps, steps, self.record_every, names, threads, progress, self.dtype)
         return TimeLoop(self.stepped_model, whole, stepper, settings).run(q, v, save, resume)
 
@@ -262,7 +262,7 @@ class Simulation:
                 for name, x in before.items()
                 if name in carry and x is not None
             }
-        threads = stepper.kernels.step.threads_for(batch, self.threads)
+        threads = stepper.kernels.step.calls.threads_for(batch, self.threads)
         rows, done = stepper.advance(
             carry, StepRange(batch, first, first + 1, first + 2, 1, self._fields, threads, dtype=self.dtype)
         )

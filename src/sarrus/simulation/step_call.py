@@ -67,7 +67,7 @@ class StepCall:
         if single:
             found = kernel.native.call_checked(*arrays)
         else:
-            found = kernel.of_valid(arrays, self._memory, self._threads)
+            found = kernel.calls.of_valid(arrays, self._memory, self._threads)
         if found is None:
             return None
         count = state.steps

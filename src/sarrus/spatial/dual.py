@@ -38,6 +38,8 @@ class Dual(AbstractScalar):
         return Dual(-self.value, {k: -d for k, d in self.derivatives.items()})
 
     def __add__(self, other: Scalar) -> Dual:
+        if isinstance(other, np.ndarray):  # element by element, which NumPy does
+            return NotImplemented
         if not isinstance(other, Dual):
             return Dual(self.value + other, self.derivatives)
         return Dual(self.value + other.value, _combined(self.derivatives, other.derivatives))
@@ -51,6 +53,8 @@ class Dual(AbstractScalar):
         return -self + other
 
     def __mul__(self, other: Scalar) -> Scalar:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         if not isinstance(other, Dual):
             return 0.0 if _is_zero(other) else self._chain(self.value * other, other)
         mine = {k: d * other.value for k, d in self.derivatives.items()}
@@ -61,6 +65,8 @@ class Dual(AbstractScalar):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Scalar) -> Scalar:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         if not isinstance(other, Dual):
             return self._chain(self.value / other, 1.0 / other)
         return self * (1.0 / other)

@@ -15,6 +15,7 @@ from sarrus.errors import check_name
 from sarrus.mechanics.derivatives.constraint_variation import constraint_equations, constraint_variation
 from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.constrained_motion import ConstrainedMotion, MotionResponse
+from sarrus.mechanics.solvers.minimum_norm import MinimumNorm
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm, Implicit
 from sarrus.registry.features import Feature
@@ -78,6 +79,7 @@ def forward_dynamics_derivatives(
     external_forces: Array | None = None,
     method: str | None = None,
     weight: float | None = None,
+    minimum_norm: bool = False,
 ) -> ForwardDynamicsDerivativesResult:
     """Accelerations and constraint forces, and their derivatives with respect to q, v, tau and k.
 
@@ -90,15 +92,16 @@ def forward_dynamics_derivatives(
 
     M = L^T D L and Y = J L^-1 have the sparsity of the tree. The iterations of a method are never differentiated.
 
-    Redundant rows: accelerations do not depend on how redundant rows share a load. `rank` says how many rows are
-    independent; the forces of the others are taken as constant. If the rows of a loop are redundant only where it is
-    closed, only motions that keep it closed have derivatives: `unique` is 0, and columns must be combined into such
-    motions. Embedded constraints count as rows here: a single column opens the loops, and columns times G keep them
-    closed.
+    Redundant rows: accelerations do not depend on how these share a load. `rank` says how many rows are independent;
+    the forces of the others are zero, or all forces are the smallest ones that do the same, and the derivatives are
+    those of the forces that are returned. If the rows of a loop are redundant only where it is closed, only motions
+    that keep it closed have derivatives: `unique` is 0, and columns must be combined into such motions. Embedded
+    constraints count as rows here: a single column opens the loops, and columns times G keep them closed.
 
     method  finds qdd and f; default or "auto": the factors that the derivatives need anyway. With soft methods
             (pv_soft, ltl_soft) the constraints yield, and the derivatives account for that
     weight  of soft methods: R^-1 for constraints that were declared without a softness R of their own
+    minimum_norm  whether redundant rows share a load by forces of the smallest norm, as proximal methods and lcaba do
     """
     whole, softly = model.spanning, method in SOFT
     ours = [c in model.active_constraints for c in whole.active_constraints]
@@ -112,18 +115,22 @@ def forward_dynamics_derivatives(
     ]
     motion = ConstrainedMotion.factored(at, rows, composite_bodies(at.nodes), C)
     qdd, f, status = motion.solution(free_forces(at), softly)
+    shares = MinimumNorm.of(motion.kkt, whole) if minimum_norm and len(f) else None
+    f, z = (f, None) if shares is None else shares.with_motion(motion.kkt, f)
     if method not in (None, "auto"):  # any other comes on top of the factors
         weighted = {"weight": weight} if softly else {}
         named = _method(method, model).text(model, q, v, tau, k, external_forces, **weighted)
         qdd, status = named.qdd, choose(0.5, named.status.item(), named.status.item(), status)
     inverse = rnea_derivatives.text(whole, q, v, qdd, external_forces)
-    varied = constraint_variation(whole, q, v, k, qdd, f, soft)
+    varied = constraint_variation(whole, q, v, k, qdd, f, soft, z)
     K = np.concatenate([varied.rows_q, varied.rows_v, varied.rows_k], axis=1)
     R = np.zeros((model.nv, K.shape[1]), dtype=np.result_type(K, inverse.tau))
     R[:, : 2 * model.nv] = np.concatenate([inverse.dtau_dq - varied.forces_q, inverse.dtau_dv], axis=1)
     with stage("derivatives"):
         dqdd, df, half, sums = motion.kkt.solve(R, K)
         by_tau, f_by_tau, sums_by_tau = motion.kkt.inverse()
+        if shares is not None:
+            df, f_by_tau = shares.smallest(df, varied.rows_along), shares.smallest(f_by_tau)
         status = if_finite(status, choose(0.5, status, status, Status.NOT_FINITE), sums, sums_by_tau)
     both = np.column_stack([f, f_by_tau, df])
     declared = [x for x, mine in zip(motion.declared_forces(both), ours, strict=True) if mine]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ OUTPUT_FLAGS = INPUT_FLAGS | 0x400  # writeable
 TYPE_NUMBER = {64: 12, 32: 11}
 # The context: addresses that the code needs, in this order.
 CONTEXT = (
-    "array_type", "descriptor", "true", "false", "none", "incref", "new_array", "new_tuple", "set_item", "integer",
-    "copy", "workspace", "constants", "ports", "writes", "checks", "batch", "save_thread", "restore_thread",
+    "array_type", "descriptor", "true", "false", "none", "incref", "decref", "new_array", "new_tuple", "set_item",
+    "integer", "copy", "call", "workspace", "constants", "ports", "writes", "checks", "result", "hash", "careful",
+    "batch", "save_thread", "restore_thread",
 )  # fmt: skip
 
 
@@ -36,12 +38,15 @@ class _MethodDefinition(ctypes.Structure):
     ]
 
 
-_FASTCALL = 0x80
+_FASTCALL_WITH_NAMES = 0x80 | 0x2
+_TUPLE_BYTES, _WITH_HASH = 24, 32  # of a tuple without its items; where it keeps its hash, too, that comes last
 
 
 def layout_is_known() -> bool:
     """Whether this interpreter and this NumPy lay out arrays as the emitted code reads them."""
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
+        return False
+    if tuple.__basicsize__ not in (_TUPLE_BYTES, _WITH_HASH):
         return False
     if not getattr(sys, "_is_gil_enabled", lambda: True)() or hasattr(sys, "gettotalrefcount"):
         return False
@@ -68,12 +73,16 @@ def make_builtin(
     writes: bool,
     checks: bool,
     keeps: Any,
+    result: type[tuple[Any, ...]] | None = None,
+    careful: Callable[..., Any] | None = None,
     batch: int = 0,
 ) -> Any:
     """A Python builtin that runs the code at `address` (`single.py`, `many.py`).
 
-    places  of a workspace (or how many bytes it has), of the constants and of what drivers know of the ports
-    batch   the address of the driver of batches
+    places   of a workspace (or how many bytes it has), of the constants and of what drivers know of the ports
+    result   the type of what it returns; None: the only output as it is
+    careful  what it calls with what it cannot do; default: it returns None
+    batch    the address of the driver of batches
     """
     api = ctypes.pythonapi
     numpy_api = _numpy_api()
@@ -84,16 +93,20 @@ def make_builtin(
     addresses = {
         "array_type": id(np.ndarray), "descriptor": id(np.dtype(dtype)),
         "true": id(True), "false": id(False), "none": id(None),
-        "incref": pointer(api.Py_IncRef), "new_array": numpy_api[93],
-        "new_tuple": pointer(api.PyTuple_New), "set_item": pointer(api.PyTuple_SetItem),
+        "incref": pointer(api.Py_IncRef), "decref": pointer(api.Py_DecRef), "new_array": numpy_api[93],
+        "new_tuple": pointer(api.PyType_GenericAlloc), "set_item": pointer(api.PyTuple_SetItem),
         "integer": pointer(api.PyLong_FromDouble), "copy": pointer(ctypes.memmove),
+        "call": pointer(api.PyObject_Vectorcall),
         **dict(zip(("workspace", "constants", "ports"), places, strict=True)),
         "writes": int(writes), "checks": int(checks), "batch": batch,
+        "result": 0 if result is None else id(result),
+        "hash": _TUPLE_BYTES if tuple.__basicsize__ == _WITH_HASH else 0,
+        "careful": 0 if careful is None else id(careful),
         "save_thread": pointer(api.PyEval_SaveThread), "restore_thread": pointer(api.PyEval_RestoreThread),
     }  # fmt: skip
     context = np.array([addresses[key] for key in CONTEXT], dtype=np.uint64).view(_Context)
-    definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)
-    context.keeps = (keeps, definition)
+    definition = _MethodDefinition(name.encode(), address, _FASTCALL_WITH_NAMES, None)
+    context.keeps = (keeps, definition, result, careful)
     new = api.PyCFunction_NewEx
     new.restype = ctypes.py_object
     new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

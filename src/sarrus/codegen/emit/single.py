@@ -2,7 +2,8 @@
 
 Called with NumPy arrays it checks type, dtype, shape, alignment and contiguity in a few nanoseconds by NumPy's
 documented object layout, runs the one-lane kernel, and returns. Whatever does not fit exactly makes it decline (it
-touches nothing), and Python's careful path decides. It keeps the GIL, so that one workspace is enough.
+touches nothing), and Python's careful path decides: it is called from here. It keeps the GIL, so that one workspace is
+enough.
 """
 
 from __future__ import annotations
@@ -28,17 +29,25 @@ from sarrus.codegen.emit.writer import Writer
 def emit_single(lane: Lane, name: str) -> str:
     """A METH_FASTCALL function for kernels on one lane.
 
-    `name(*inputs)` returns a new array, a Python integer for a whole number (a tuple of them where there are several
-    outputs). If the context says that it `writes`, it is `name(*inputs, *outputs)`, and True. None: it did not run,
-    because arrays are not exactly right or, if the context says that it `checks`, numbers are not valid.
+    `name(*inputs)` returns a new array, a Python integer for a whole number (a tuple of them, of the type that the
+    context has as `result`, where there is one or there are several outputs). If the context says that it `writes`, it
+    is `name(*inputs, *outputs)`, and True. What it does not run, because arrays are not exactly right or, if the
+    context says that it `checks`, numbers are not valid, it hands to `careful`; if there is none, it returns None.
     """
-    w = Writer(f"ptr @{name}(ptr %self, ptr %args, i64 %nargs)")
+    w = Writer(f"ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %names)")
     invalid, result, item = (w.value(f"alloca {kind}, align 8") for kind in ("i64", "ptr", "ptr"))
+    w.do(f"store ptr null, ptr {result}, align 8")
     c = Call(w, lane)
+    unless(w, w.value("icmp eq ptr %names, null"), "decline")
     makes = w.value(f"icmp eq ptr {c['writes']}, null")
     given = w.value(f"select i1 {makes}, i64 0, i64 {c.n_outputs}")
     unless(w, w.value(f"icmp eq i64 %nargs, {w.value(f'add i64 {c.n_inputs}, {given}')}"), "decline")
     c.check_arrays("%nargs")
+    has_type = w.value(f"icmp ne ptr {c['result']}, null")
+    is_tuple = w.value(f"and i1 {makes}, {has_type}")
+    with w.when(is_tuple):  # before the workspace is used: garbage may be collected now, by any code
+        c.make_tuple(result)
+        unless(w, w.value(f"icmp ne ptr {w.value(f'load ptr, ptr {result}, align 8')}, null"), "failed")
     with w.loop(c.n_inputs) as i:
         size, slots, _ = c.port(c.inputs, i)
         c.copy(field(w, c.argument(i), DATA), slots, size)
@@ -47,13 +56,6 @@ def emit_single(lane: Lane, name: str) -> str:
         w.do(f"call void {in_header(w, Header.CHECK)}(ptr {c['workspace']}, ptr {c['ports']}, ptr {invalid})")
         unless(w, w.value(f"icmp eq i64 {w.value(f'load i64, ptr {invalid}, align 8')}, 0"), "decline")
     w.do(f"call void {in_header(w, Header.RUN)}(ptr {c['workspace']}, ptr %k)")
-    # The result is True, the only output, or the tuple of all.
-    w.do(f"store ptr {c['true']}, ptr {result}, align 8")
-    several = w.value(f"and i1 {makes}, {w.value(f'icmp ne i64 {c.n_outputs}, 1')}")
-    with w.when(several):
-        packed = w.value(f"call ptr {c['new_tuple']}(i64 {c.n_outputs})")
-        unless(w, w.value(f"icmp ne ptr {packed}, null"), "failed")
-        w.do(f"store ptr {packed}, ptr {result}, align 8")
     with w.loop(c.n_outputs) as i:
         size, slots, port = c.port(c.outputs, i)
         whole = w.value(f"and i1 {makes}, {w.value(f'icmp ne i64 {word(w, port, 6)}, 0')}")
@@ -66,19 +68,26 @@ def emit_single(lane: Lane, name: str) -> str:
         unless(w, w.value(f"icmp ne ptr {made}, null"), "failed")
         with w.when(w.value(f"xor i1 {whole}, true")):
             c.store(port, slots, size, field(w, made, DATA))
-        with w.when(several):
+        with w.when(is_tuple):
             packed = w.value(f"load ptr, ptr {result}, align 8")
             w.do(f"call i32 {c['set_item']}(ptr {packed}, i64 {i}, ptr {made})")
-        with w.when(w.value(f"and i1 {makes}, {w.value(f'xor i1 {several}, true')}")):
+        with w.when(w.value(f"and i1 {makes}, {w.value(f'xor i1 {is_tuple}, true')}")):
             w.do(f"store ptr {made}, ptr {result}, align 8")
     with w.when(w.value(f"xor i1 {makes}, true")):
         w.do(f"call void {c['incref']}(ptr {c['true']})")
+        w.do(f"store ptr {c['true']}, ptr {result}, align 8")
     w.do(f"ret ptr {w.value(f'load ptr, ptr {result}, align 8')}")
     w.label("failed")  # no memory: the exception is set
+    w.do(f"call void {c['decref']}(ptr {w.value(f'load ptr, ptr {result}, align 8')})")
     w.do("ret ptr null")
     w.label("decline")
+    w.do(f"call void {c['decref']}(ptr {w.value(f'load ptr, ptr {result}, align 8')})")
+    unless(w, w.value(f"icmp eq ptr {c['careful']}, null"), "hand_on")
     w.do(f"call void {c['incref']}(ptr {c['none']})")
-    return w.finish(f"ret ptr {c['none']}")
+    w.do(f"ret ptr {c['none']}")
+    w.label("hand_on")
+    found = w.value(f"call ptr {c['call']}(ptr {c['careful']}, ptr %args, i64 %nargs, ptr %names)")
+    return w.finish(f"ret ptr {found}")
 
 
 def emit_listed(lane: Lane, name: str) -> str:
@@ -156,6 +165,16 @@ class Call:
         w = self._w
         unless(w, w.value(f"icmp eq ptr {field(w, array, TYPE)}, {self['array_type']}"), "decline")
         return w.value(f"sext i32 {field(w, array, DIMENSIONS, 'i32')} to i64"), field(w, array, SHAPE)
+
+    def make_tuple(self, result: str) -> None:
+        """Let `result` be a tuple with nothing in it yet, or null."""
+        w = self._w
+        made = w.value(f"call ptr {self['new_tuple']}(ptr {self['result']}, i64 {self.n_outputs})")
+        w.do(f"store ptr {made}, ptr {result}, align 8")
+        has_hash = w.value(f"icmp ne ptr {self['hash']}, null")
+        with w.when(w.value(f"and i1 {has_hash}, {w.value(f'icmp ne ptr {made}, null')}")):
+            at = w.offset(made, w.value(f"ptrtoint ptr {self['hash']} to i64"))
+            w.do(f"store i64 -1, ptr {at}, align 8")
 
     def make_item(self, port: str, slots: str, whole: str, item: str) -> None:
         """Let `item` be a Python integer, or an array with nothing in it yet."""

@@ -7,7 +7,7 @@ import functools
 import os
 import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +119,9 @@ class NativeKernel:
         self._free_scratch: list[_Scratch] = []  # list.pop and list.append are atomic
         # For one state: `call_new(*inputs)` gives new arrays, `call_into(*inputs, *outputs)` fills these, and
         # `call_checked` looks at the numbers, too. None: that was not possible, and nothing is changed.
-        self.call_new, self.call_into, self.call_checked = self._builtins()
+        self.call_new, self.call_into, self.call_checked = (
+            self.builtin(), self.builtin(writes=True), self.builtin(checks=True)
+        )  # fmt: skip
         self.compile_seconds = time.perf_counter() - start
 
     def __reduce__(self) -> tuple:
@@ -152,16 +154,34 @@ class NativeKernel:
     def workspace_bytes(self, is_single: bool) -> int:
         return _workspace_bytes(self.artifact, Lane(self.lane.bits, 1) if is_single else self.lane)
 
-    def _builtins(self) -> tuple[Any, ...]:
+    def builtin(
+        self,
+        writes: bool = False,
+        checks: bool = False,
+        result: type[tuple[Any, ...]] | None = None,
+        careful: Callable[..., Any] | None = None,
+    ) -> Callable[..., Any]:
+        """A function of one state in arrays just as native code wants them (`emit/single.py`).
+
+        writes   whether results go into arrays that are given
+        checks   whether it looks at the numbers, too
+        result   the type of a tuple of results; default: a tuple if there are several
+        careful  what it calls with all else; default: it returns None, and nothing is changed
+        """
         if not self._knows_arrays:
-            return tuple([lambda *arrays: None] * 3)
-        data, address = self._one.data, driver_address(self._one.lane, "single")
-        scratch = aligned(_scratch_bytes(self.tape, self.artifact, self._one.lane))
+            return careful or (lambda *arrays: None)
+        if result is None and len(self.tape.outputs) != 1:
+            result = tuple
+        data, scratch = self._one.data, self._single_scratch
         places = address_of(scratch), data.constants, data.ports
-        return tuple(
-            make_builtin(name, address, self.dtype, places, writes, checks, (data, scratch))
-            for name, writes, checks in (("new", False, False), ("into", True, False), ("checked", False, True))
+        address = driver_address(self._one.lane, "single")
+        return make_builtin(
+            "call", address, self.dtype, places, writes, checks, (data, scratch), result=result, careful=careful
         )
+
+    @cached_property
+    def _single_scratch(self) -> np.ndarray:
+        return aligned(_scratch_bytes(self.tape, self.artifact, self._one.lane))
 
     @property
     def _knows_arrays(self) -> bool:
@@ -175,7 +195,7 @@ class NativeKernel:
         data, address = self._many.data, driver_address(self._one.lane, "many")
         places = data.workspace, data.constants, data.ports
         plain, checking = (
-            make_builtin("batch", address, self.dtype, places, True, checks, data, self._many.batch_address)
+            make_builtin("batch", address, self.dtype, places, True, checks, data, batch=self._many.batch_address)
             for checks in (False, True)
         )
         return plain, checking

@@ -30,6 +30,7 @@ from sarrus.codegen.tape.replay import replay
 from sarrus.codegen.tape.tangent_space import tangent_shape
 from sarrus.codegen.tape.tape import Port, Tape, tape_of
 from sarrus.codegen.tape.trace import trace
+from sarrus.model.independent import reported_rows
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, Implicit, Input
 from sarrus.spatial.arrays import Array
@@ -94,7 +95,7 @@ def implicit_tape(
     values = at.response()
     held = dict(zip(at.unknowns, (values["qdd"], values["forces"]), strict=True))
     probe = _probe(at, wrt, held)
-    ours = _reported(model)
+    ours = list(reported_rows(model))
     out = [Port(name, x.shape) for name, x in zip(at.unknowns, (values["qdd"], values["forces"][ours]), strict=True)]
     if kind == "vjp":
         at.more_inputs([Port(f"{port.name}_bar", port.shape) for port in out])
@@ -140,13 +141,6 @@ def _probe(at: Solution, wrt: Sequence[str], held: dict[str, Array]) -> Array:
         directions[f"d{port.name}"] = 0.5 + (_GOLDEN * np.arange(first, first + n)) % 1.0
         first += n
     return at.replayed(jvp(at.model, at.equations, [port.name for port in moved]), held | directions)["din_f"]
-
-
-def _reported(model: Model) -> list[int]:
-    """Of the rows of all constraints, those that are not embedded."""
-    whole = model.spanning
-    spans = zip(whole.active_constraints, whole.row_spans, strict=True)
-    return [i for c, span in spans if c in model.active_constraints for i in range(span.start, span.stop)]
 
 
 def _traced(

@@ -100,7 +100,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         after = [Scatter(0, name, x, from_input=True) for name, x in carried]
         after += [Scatter(0, "tau", self._tau), *self._judging(len(used) - 1)]
         self._program = Program(tuple(kernel.native for kernel in used), before, each, after)
-        self._threads = kernels.step.threads_for(count * task.substeps, threads)
+        self._threads = kernels.step.calls.threads_for(count * task.substeps, threads)
 
     def _judging(self, number: int) -> list[Any]:
         """What a program does after the steps of an action: observations and rewards, by the kernel of that number."""

@@ -30,24 +30,38 @@ class ConstraintVariation(NamedTuple):
     rows_v: Array  # (m, nv)
     rows_k: Array  # (m, inputs)
     forces_q: Array  # (nv, nv) of J^T f
+    rows_along: Array  # (m, nv) of J z with respect to q; nothing without z
 
 
 def constraint_variation(
-    model: Model, q: Array, v: Array, k: Array | None, qdd: Array, forces: Array, soft: Sequence[bool]
+    model: Model,
+    q: Array,
+    v: Array,
+    k: Array | None,
+    qdd: Array,
+    forces: Array,
+    soft: Sequence[bool],
+    z: Array | None = None,
 ) -> ConstraintVariation:
     """Of all active constraints.
 
     forces  f (m,) on the robot, in the basis of the rows
     soft    per constraint: whether that is the declared one, in which softness is given
+    z       (nv,) accelerations that are held, too
     """
     tree, nv, count = tree_of(model), model.nv, 0 if k is None else len(k)
     with stage("variation of rows"):
         q, v, k = along_tangents(tree, q), variables(v, first=nv), None if k is None else variables(k, first=2 * nv)
         joints, rows = _rows(model, q, v, k)
         rows = [r.declared() if x else r for r, x in zip(rows, soft, strict=True)]
-        residual, on_joints = _held(tree, joints, rows, qdd, forces)
+        residual = _residual(tree, joints, rows, qdd)
+        on_joints = _on_joints(tree, joints, rows, forces)
+        at_rest = [r._replace(k=np.zeros(len(r.k))) for r in rows]
+        along = np.zeros(0) if z is None else _residual(tree, joints, at_rest, z)
     by = derivatives_of(residual, 2 * nv + count)
-    return ConstraintVariation(by[:, :nv], by[:, nv : 2 * nv], by[:, 2 * nv :], derivatives_of(on_joints, nv))
+    return ConstraintVariation(
+        by[:, :nv], by[:, nv : 2 * nv], by[:, 2 * nv :], derivatives_of(on_joints, nv), derivatives_of(along, nv)
+    )
 
 
 def constraint_equations(
@@ -57,7 +71,8 @@ def constraint_equations(
     joints, rows = _rows(model, q, v, k)
     rows = numbered(rows)
     f = np.concatenate([np.zeros(0), *(r.force_of_declared(forces[r.span]) for r in rows)])
-    residual, on_joints = _held(tree_of(model), joints, rows, qdd, f)
+    residual = _residual(tree_of(model), joints, rows, qdd)
+    on_joints = _on_joints(tree_of(model), joints, rows, f)
     return np.concatenate([np.zeros(0), *(r.declared_residual(residual[r.span]) for r in rows)]), on_joints
 
 
@@ -67,14 +82,13 @@ def _rows(model: Model, q: Array, v: Array, k: Array | None) -> tuple[list[Kinem
     return joints, constraint_rows(model, joints, outward_motion(tree, joints), q, v, k, "the derivative")
 
 
-def _held(tree: Tree, joints: list[Kinematics], rows: list[Rows], qdd: Array, forces: Array) -> tuple[Array, Array]:
-    """J qdd - k and J^T f, in the basis of the rows."""
+def _residual(tree: Tree, joints: list[Kinematics], rows: list[Rows], qdd: Array) -> Array:
+    """J qdd - k, in the basis of the rows."""
     a: list[Array] = []
     for node, (X, S, _, _) in zip(tree.nodes, joints, strict=True):
         own = S @ qdd[node.v]
         a.append(own if node.parent < 0 else X.apply(a[node.parent]) + own)
-    residual = np.concatenate([np.zeros(0), *(r.residual(a) for r in rows)])
-    return residual, _on_joints(tree, joints, rows, forces)
+    return np.concatenate([np.zeros(0), *(r.residual(a) for r in rows)])
 
 
 def along_tangents(tree: Tree, q: Array) -> Array:
@@ -91,7 +105,7 @@ def rate_map(tree: Tree, q: Array) -> Array:
 
 
 def _on_joints(tree: Tree, joints: list[Kinematics], rows: list[Rows], forces: Array) -> Array:
-    """J^T f."""
+    """J^T f, f in the basis of the rows."""
     f: list[Array] = [np.zeros(6)] * len(tree.nodes)
     start = 0
     for r in rows:
