@@ -188,5 +188,5 @@ def test_it_takes_embedded_models_only():
         sarrus.ce_aba(model, q, v, tau)
     both = sarrus.embed(zoo.tree_of("link_and_rotor").with_constraints(sarrus.contact("tip_0")))
     q, v = random_state(both, 0)
-    with pytest.raises(UnsupportedError, match=r"'contact_tip_0' is a Contact\. Take .*lcaba.*pv"):
+    with pytest.raises(UnsupportedError, match=r"'contact_tip_0' is a Contact\. Use .*lcaba.*pv"):
         sarrus.ce_aba(both, q, v, v)
