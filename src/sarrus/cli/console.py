@@ -27,7 +27,8 @@ def print_table(console: Console, made: Table) -> None:
     """A table whose names are not broken, since somebody may look for them. Cells are broken between words where a
     terminal is narrow; a file or a pipe gets whole lines."""
     least, most = Measurement.get(console, console.options.update(max_width=10_000), made)
-    console.print(made, width=max(console.width, least if console.is_terminal else most), crop=False, no_wrap=True)
+    width = max(console.width, least if console.is_terminal else most)
+    Console(file=console.file, width=width, quiet=console.quiet, force_terminal=console.is_terminal).print(made)
 
 
 def print_plain(console: Console, text: str, style: str = "") -> None:
