@@ -22,6 +22,7 @@ _IMMOBILE = 1e-9  # a row with so much less mobility than others of its kind has
 _LEAST = 1.0  # of the mobility of the whole robot as one lump: less is rounding, too
 
 
+@per_model
 def mobilities(model: Model) -> list[Array]:
     """w per row of every constraint: the mean diagonal element of J M^-1 J^T over its rows of one kind.
 
@@ -49,6 +50,7 @@ def typical_mobilities(model: Model) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
+@per_model
 def carried_mobilities(model: Model) -> list[float]:
     """Per node: how easily the rows on it and beyond it would move if all joints beyond it were locked; all in all.
 
@@ -61,6 +63,7 @@ def carried_mobilities(model: Model) -> list[float]:
     return _measured(model).carried
 
 
+@per_model
 def leverage(model: Model) -> float:
     """How much larger, beside a body's own inertia, what holds the rows is than beside what the rows move; at most.
 
