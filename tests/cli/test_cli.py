@@ -202,8 +202,8 @@ def test_errors_are_words_and_exit_code_2(monkeypatch, capsys, arguments, words)
 def test_a_method_of_a_frame_says_which_option_it_needs(monkeypatch, capsys):
     for command in ("bench", "codegen"):
         said = fails(monkeypatch, capsys, command, "zoo:chain:3", "-m", "frame_jacobian")
-        assert "frame_jacobian is of a frame: give --frame NAME. Valid: world, link_0" in said
-    assert "aba is not of a frame" in fails(monkeypatch, capsys, "codegen", "zoo:chain:3", "--frame", "tip")
+        assert "frame_jacobian needs a frame: give --frame NAME. Valid: world, link_0" in said
+    assert "aba does not take a frame" in fails(monkeypatch, capsys, "codegen", "zoo:chain:3", "--frame", "tip")
 
 
 def test_a_duration_shorter_than_a_step_is_refused(monkeypatch, capsys):

@@ -234,5 +234,5 @@ class TestStreaming:
         found = sarrus.simulate(self.model, duration=0.1, save=tmp_path / "run.npz")
         kept = sarrus.Trajectory.load(tmp_path / "run.npz", found.model)
         np.testing.assert_array_equal(kept.q, found.q)
-        with pytest.raises(StateError, match="resume goes on with a directory"):
+        with pytest.raises(StateError, match="resume continues a recording"):
             sarrus.simulate(self.model, duration=0.1, save=tmp_path / "run.npz", resume=True)

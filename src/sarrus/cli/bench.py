@@ -168,7 +168,7 @@ def _agree(name: str, got: np.ndarray, expected: np.ndarray, within: float = _DI
     scale = max(float(np.abs(expected).max(initial=0.0)), 1e-300)
     error = float(np.abs(got - expected).max(initial=0.0)) / scale
     if not error <= within:
-        raise UnsupportedError(f"{name} disagrees with Sarrus by {error:.1e} (relative): what disagrees is not timed")
+        raise UnsupportedError(f"{name} disagrees with Sarrus by {error:.1e} (relative), so it is not timed")
 
 
 def _show(console: Console, report: dict[str, Any]) -> None:

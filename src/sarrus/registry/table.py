@@ -111,12 +111,12 @@ def check_model(algorithm: AnyAlgorithm, model: Model, strict: bool = False) -> 
         raise IllPosedError(f"{name}: {model.ill_posed}")
     if Feature.EMBEDDED in algorithm.needs and model.embedding is None:
         raise UnsupportedError(
-            f"{name} needs a model with embedded constraints, and {model.name!r} has none: `sarrus.embed(model)` "
-            f"embeds its loops and couplings"
+            f"{name} needs a model with embedded constraints, and {model.name!r} has none. "
+            f"`sarrus.embed(model)` embeds its loops and couplings"
         )
     if Feature.EMBEDDED in unknown:
         raise UnsupportedError(
-            f"{name} is for trees of bodies, and {model.name!r} has embedded constraints: take ce_{name}, or "
+            f"{name} is for trees of bodies, and {model.name!r} has embedded constraints: use ce_{name}, or "
             f"`model.spanning`"
         )
     if unknown:

@@ -35,7 +35,8 @@ def mobilities(model: Model) -> list[Array]:
         typical = typical_values(model)
         if typical is None:
             raise UnsupportedError(
-                f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
+                f"model {model.name!r} contains symbols, and the default mu cannot be computed from them. Pass "
+                "mu=... (large is stiff, e.g. 1e4)"
             )
         return mobilities(typical)
     return _measured(model).rows
