@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+import sarrus
+from benchmarks import loop_scaling, osim_counts, unseen_zeros
 from benchmarks.paper import a_pv, report
 from benchmarks.paper.__main__ import ITEMS, stamp
 from benchmarks.paper.item import Item, Panel, Table, Verdict
+from sarrus import zoo
 
 EVERY = {
     "A": ("table2", "fig2", "fig3", "fig4a", "fig4c"),
@@ -44,3 +47,39 @@ def test_a_report_is_written(tmp_path):
     assert html.count("data:image/png") == 2
     assert results["A.fig4a"]["stamp"]["commit"] in html
     assert np.all([f"### {k}" in text for k in ("A, Fig. 4a", "B, Fig. 7")])
+
+
+def test_zeros_that_are_unknown_are_computed_with():
+    """Tips welded in pairs: proxBBO is linear because the zeros of L are known, and only because of that."""
+    sizes = (2, 4)
+    pairs = next(s for s in loop_scaling.SERIES if s.key == "star_pairs")
+    seen = [sarrus.op_count(pairs.make(n), "prox_bbo", mu=unseen_zeros.MU, max_iterations=1).total for n in sizes]
+    unseen = loop_scaling.with_dense_L(pairs, sizes)
+    rows = [6 * n for n in sizes]
+    more = [osim_counts.ldl_count(m) - n * osim_counts.ldl_count(6) for m, n in zip(rows, sizes, strict=True)]
+    assert seen[1] < 2.0 * seen[0]
+    assert all(
+        b - a >= added for a, b, added in zip(seen, unseen, more, strict=True)
+    )  # a dense factor, a solve, products
+    full = zoo.star_to_one(3)  # where L is full there is nothing to leave out
+    counted = sarrus.op_count(full, "prox_bbo", mu=unseen_zeros.MU, max_iterations=1).total
+    assert unseen_zeros.operations(full, "prox_bbo", unseen_zeros.dense_factor) == counted
+
+
+def test_what_pv_osim_fast_does_at_the_root_grows_by_the_same_for_each_leg():
+    def held(legs: int) -> sarrus.Model:
+        robot = zoo.geared_quadruped().without_constraints()
+        return robot.with_constraints(*(sarrus.contact(f, 3) for f in feet(robot)[:legs]))
+
+    def feet(robot: sarrus.Model) -> list[str]:
+        return [name for name in robot.frame_names if name.endswith("foot")]
+
+    counts = [osim_counts.fast_count(held(legs)) for legs in (1, 2, 3, 4)]
+    assert all(count is not None for count in counts)
+    root = [count.at_root for count in counts if count]
+    assert root[1] - root[0] == root[2] - root[1] == root[3] - root[2]
+    whole = sarrus.op_count(held(4), "pv_osim_fast")
+    assert counts[3] is not None
+    assert (
+        counts[3].total < whole.total - whole.by_stage["applied"] - whole.by_stage["status"]
+    )  # the root's D is unused

@@ -16,8 +16,9 @@ class Candidate:
     order_name: str = DEFAULT  # of lcaba's elimination
     order: tuple[int, ...] | None = None  # None: the method's own
     fallback: str | None = None  # the robust method behind a full-rank one, or behind clusters
-    operations: float = 0.0  # exact, with the expected iterations; 0: not counted; of one ruled out, a lower bound
-    weighted: float = 0.0  # the same with kinds of operations weighted, and the fallback where states needed it
+    operations: float = 0.0  # exact, with the expected iterations, and the fallback where states needed it; 0: not
+    # counted; of one ruled out, a lower bound
+    weighted: float = 0.0  # the same with kinds of operations weighted
     nanoseconds: float = 0.0  # about, in a batch on one thread; 0: not known
     iterations: float = 0.0  # expected: measured on a few states
     fallback_share: float = 0.0  # of these states, those that needed the fallback

@@ -67,8 +67,8 @@ def explain(plan: AbstractPlan) -> str:
         purpose = "batches of states" if plan.batch else "single states"
         lines += [
             "",
-            f"  for {purpose}; planned in {plan.seconds:.1f} s. Operations are exact, with the iterations that were",
-            "  measured; times, and the ratios by which is chosen, are estimates: kinds of operations weighted.",
+            f"  for {purpose}; planned in {plan.seconds:.1f} s. Operations are exact, with iterations and fallbacks as",
+            "  measured. Times, and the ratios by which is chosen, are estimates: operations weighted by kind.",
         ]
     return "\n".join(lines)
 

@@ -27,7 +27,7 @@ from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.model.model import Model
 from sarrus.planning.candidate import Candidate
 from sarrus.planning.candidates import needs_full_rank, possible_methods, robust_behind, structural_method
-from sarrus.planning.cost import cost_of, nanoseconds
+from sarrus.planning.cost import Cost, cost_of, nanoseconds
 from sarrus.planning.embedding_choices import NOTHING, Choice, embedding_choices
 from sarrus.planning.kept_plans import keep, kept_plan
 from sarrus.planning.orders import DEFAULT, proposed_orders
@@ -64,10 +64,11 @@ def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool =
     'aba'
     """
     if not isinstance(model, Model):
-        raise UnsupportedError(f"plan: the first argument is a sarrus Model, got {type(model).__name__}")
+        raise UnsupportedError(f"plan: the first argument must be a sarrus.Model, got {type(model).__name__}")
     if not model.is_numeric:
         raise UnsupportedError(
-            f"plan: model {model.name!r} has symbols, and what is best depends on numbers. Name a method"
+            f"plan: model {model.name!r} contains symbols, and which method is best depends on their values. Name "
+            "a method"
         )
     found = kept_plan(model, batch) if cache else None
     if found is None:
@@ -238,19 +239,22 @@ class _Search:
         expected = expected_largest(iterations, LANES if self.batch else 1)
         cost = cost_of(tape, expected)
         share = float(np.mean(~good)) if candidate.fallback is not None and len(good) else 0.0
-        weighted = cost.weighted + self._fallback_cost(share)
+        behind = self._fallback_cost(candidate.fallback, share)
+        operations, weighted = cost.operations + behind.operations, cost.weighted + behind.weighted
         return _with(
-            candidate, operations=cost.operations, weighted=weighted, nanoseconds=nanoseconds(tape, weighted),
+            candidate, operations=operations, weighted=weighted, nanoseconds=nanoseconds(tape, weighted),
             iterations=expected, fallback_share=share,
         )  # fmt: skip
 
-    def _fallback_cost(self, share: float) -> float:
+    def _fallback_cost(self, fallback: str | None, share: float) -> Cost:
         """What the robust method adds: in a batch, wherever one of the lanes needs it."""
-        if share == 0.0:
-            return 0.0
-        robust = [x.candidate.weighted for x in self.counted if x.candidate.fallback is None]
+        robust = [x.candidate for x in self.counted if x.candidate.fallback is None]
+        robust = [x for x in robust if x.method == fallback] or robust
+        if share == 0.0 or not robust:
+            return Cost(0.0, 0.0)
         often = 1.0 - (1.0 - share) ** LANES if self.batch else share
-        return often * max(robust, default=0.0)
+        dearest = max(robust, key=lambda x: x.weighted)
+        return Cost(often * dearest.operations, often * dearest.weighted)
 
     def _try_orders(self, choice: Choice) -> None:
         """Other elimination orders, where lcaba is near the best."""

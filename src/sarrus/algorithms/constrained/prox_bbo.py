@@ -98,6 +98,6 @@ def prox_bbo(
             parent, _, X, S, *_ = at.nodes[i]
             a[i] = S @ qdd[i] if parent < 0 else X.apply(a[parent]) + S @ qdd[i]
     qdd |= outward(e, e.outer, beyond, done.lam.copy(), a)
-    done = confirmed(done, joined([r.residual(a) for r in rows]), seen_by(rows, a) + scale)
+    done = confirmed(done, joined([r.residual(a) for r in rows]), scale, lambda: seen_by(rows, a))
     whole = joined([qdd[i] for i in range(len(qdd))])
     return result_with_status(at, rows, whole, done.lam, done.residual, done.iterations, done.status, e.pivots)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sarrus.algorithms.constrained.ltl import free_forces
 from sarrus.algorithms.tree.crba import composite_bodies
-from sarrus.mechanics.mechanism import mechanism, rows_of
+from sarrus.mechanics.mechanism import mechanism, node_accelerations, rows_of
 from sarrus.mechanics.solvers.joint_space import delassus_of, ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.loop_elimination import dual_scale
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
@@ -17,7 +17,7 @@ from sarrus.mechanics.solvers.proximal import (
     penalties,
     warm_start,
 )
-from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status
+from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult, result_with_status, seen_by
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
@@ -72,19 +72,10 @@ def prox_ltl(
     def step(r: Array) -> tuple[Array, tuple[Array, ...]]:
         return ldl_solve(Lambda, r) / weights, ()  # Lambda (lam - lam_before) = the last residual
 
-    done = iterations(
-        step,
-        lam0,
-        (lam - lam0) / weights,
-        (),
-        penalty,
-        dual_scale(desired, free),
-        tolerance,
-        max_iterations,
-        rank_tolerance,
-    )
+    scale, before = dual_scale(desired, free), (lam - lam0) / weights
+    done = iterations(step, lam0, before, (), penalty, scale, tolerance, max_iterations, rank_tolerance)
     with stage("acceleration"):
         qdd = solve_forward(factor, (z - Y.T @ done.lam) * factor.d_inv)
-        done = confirmed(done, J @ qdd - desired, dual_scale(desired, free))
+        done = confirmed(done, J @ qdd - desired, scale, lambda: seen_by(rows, node_accelerations(at.nodes, qdd)))
     pivots = factor.pivots(at.nodes)
     return result_with_status(at, rows, qdd, done.lam, done.residual, done.iterations, done.status, pivots)

@@ -65,5 +65,5 @@ def prox_pv(
     end = iterations(step, lam0, (lam - lam0) / weights, (), penalty, scale, tolerance, max_iterations, rank_tolerance)
     a: dict[int, Array] = {}
     qdd = joined(list(outward(e, nodes, loads, end.lam, a).values()))
-    end = confirmed(end, joined([r.residual(a) for r in rows]), seen_by(rows, a) + scale)
+    end = confirmed(end, joined([r.residual(a) for r in rows]), scale, lambda: seen_by(rows, a))
     return result_with_status(at, rows, qdd, end.lam, end.residual, end.iterations, end.status, e.pivots)

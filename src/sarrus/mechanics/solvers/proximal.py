@@ -17,8 +17,14 @@ steps can reach. Redundant rows (w = 0) do no harm: T does not see them. Rows in
 to zero, but for rounding: then the plain step is taken, twice, and what is left are the least-squares accelerations,
 rows weighted by mu.
 
-What is left of a residual is judged by what it does to the accelerations: along an eigenvalue w, which the Rayleigh
-quotient <r, T r> / <r, r> = t = mu w / (1 + mu w) tells, a residual r means an error of r sqrt(w_typical / w).
+What is left of a residual is judged by what it does to the accelerations: along an eigenvalue w, a residual r means an
+error of r sqrt(w_typical / w). Which w that is, the quotient <r', r'> / <r', T r> = 1 / (mu w) tells: what a step
+leaves is mostly along the smallest eigenvalues, so that it sees those which hardly show in r.
+
+It is measured against the accelerations of the links that carry rows. Dual methods do not know these before the end;
+they iterate until the residual is small beside the accelerations that rows want, which are rarely larger. A state at
+which they do not get there is judged once more, as a primal method judges it: all have one yardstick, and only such
+states pay for it.
 """
 
 from __future__ import annotations
@@ -30,14 +36,15 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.solvers.mobility import mobilities
+from sarrus.mechanics.solvers.mobility import leverage, mobilities
 from sarrus.mechanics.solvers.result import TOLERANCE, joined
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.iteration import iterate
 from sarrus.spatial.norms import dot, root, size
-from sarrus.spatial.precision import epsilon, within
+from sarrus.spatial.precision import epsilon, largest, within
+from sarrus.spatial.replacement import replace_where
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
@@ -45,6 +52,7 @@ from sarrus.status import Status
 # mu K^T K to inertias lose that much of them; methods that add 1 / mu to the Delassus matrix only where rows are nearly
 # dependent or in conflict, or where a limb cannot move them.
 _STIFFNESS, _DUAL_STIFFNESS = 1e6, 3e6
+_LEVERAGE = 2e4  # of robots it is less; where it is more, rows are held less stiffly by as much
 _LOSS = 1e-4  # in single precision, what rounding may take
 MAX_ITERATIONS = 25  # by default
 RANK_TOLERANCE = 1e-7  # by default
@@ -75,6 +83,7 @@ def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
     """
     usual = min(_DUAL_STIFFNESS if dual else _STIFFNESS, _LOSS / epsilon())
     if mu is None:
+        usual = usual * min(1.0, _LEVERAGE / max(leverage(model), 1.0))
         return Penalty([usual / w for w in mobilities(model)], usual, dual)
     if isinstance(mu, bool) or not isinstance(mu, (int, float, np.number)) or not 0.0 < mu < float("inf"):
         raise UnsupportedError(f"mu is {mu!r}: expected a positive, finite number (large is stiff), or None")
@@ -91,21 +100,36 @@ def warm_start(rows: list[Rows], forces0: Array | None) -> Array:
     return joined([-r.force_of_declared(forces0[r.span]) for r in rows])
 
 
-def confirmed(end: Iterated, residual: Array, seen: Scalar) -> Iterated:
+def confirmed(end: Iterated, residual: Array, scale: Scalar, seen: Callable[[], Scalar]) -> Iterated:
     """The end of iterations that never saw the links' accelerations, with the residual of these, once they are known.
 
     Where they do not meet the rows although the iterations say so, rounding has decided.
+
+    scale  what the iterations measured residuals against
+    seen   size of the accelerations of the links that the rows are on: what states that are not ok are judged by
     """
+
+    def status(of_iterations: Scalar, scale: Scalar) -> Scalar:
+        met = choose(size(residual), within(TOLERANCE, 1e3) * (1.0 + scale), Status.OK, Status.NOT_DETERMINED)
+        return choose(0.5, of_iterations, of_iterations, met)
+
+    def once_more() -> tuple[Array]:
+        wider = scale + seen()
+        found = status(end.judged(wider), wider)
+        return (vector(choose(wider, largest(), found, Status.NOT_FINITE)),)  # beside infinity everything is small
+
     with stage("result"):
-        met = choose(size(residual), within(TOLERANCE, 1e3) * (1.0 + seen), end.status, Status.NOT_DETERMINED)
-        return end._replace(residual=residual, status=choose(0.5, end.status, end.status, met))
+        first = status(end.status, scale)
+        (found,) = replace_where(first, (vector(first),), once_more)
+        return end._replace(residual=residual, status=found[0])
 
 
-_UNSEEN = 1e-2  # of the tolerance: a residual so small is good enough, whatever its eigenvalue
-_ACCELERATION = 1e2  # tolerances: the error of accelerations to accept
+_UNSEEN = 4e-2  # of the tolerance: what may be left of a residual, along eigenvalues that no quotient has seen
+_ACCELERATION = 3.0  # tolerances: the error of accelerations to accept
 _BALANCED = 1e-7  # of forces: what rounding may leave of the balance of momentum
 _NOISE = 1e1  # roundings: a Rayleigh quotient below that is that of rows in conflict
 _IDLE_STEPS = 2.0  # so many steps in a row that change nothing but rounding end the iterations
+_SQUARES = 2.0**-600  # times scalar products in double precision: squares of 1e150 overflow, which is no conflict
 
 
 class Iterated(NamedTuple):
@@ -116,6 +140,7 @@ class Iterated(NamedTuple):
     sums: tuple[Array, ...]  # what the steps added up
     iterations: Scalar
     status: Scalar
+    judged: Callable[[Scalar], Scalar]  # the status if residuals are measured against 1 + this
 
 
 def iterations(
@@ -136,56 +161,74 @@ def iterations(
     """
     _check(tolerance, max_iterations, rank_tolerance)
     if not len(lam):
-        return Iterated(lam, residual, sums, 1.0, Status.OK)
+        return Iterated(lam, residual, sums, 1.0, Status.OK, lambda _: Status.OK)
     scale = within(tolerance, 1e2) * (1.0 + seen)
     mu, stiffness = penalty.mu, penalty.stiffness
+    squares = _SQUARES if epsilon() < 1e-9 else 1.0
+    in_products = mu * squares
     # A method that solves with A + 1/mu has the rounding of A, beside which 1/mu is small.
     noise = max(_NOISE * epsilon() * (stiffness if penalty.dual else 1.0), stiffness * rank_tolerance**2)
     count_of_sums = len(sums)
 
     def once(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
-        lam, r, image, change, (last_inverse, idle, idle_change, _, idled), *rest = state
+        lam, r, image, change, (last_inverse, idle, idle_change, _, idled, *_), *rest = state
         sums, moves = rest[:count_of_sums], rest[count_of_sums:]
         following, move = step(r)
-        weighted = mu * r
+        weighted = in_products * r
         moved = r - following  # T r
         rho, rest_of_r = dot(weighted, moved), dot(weighted, following)
         # Where r is almost all in conflict, rho is rounding: then the plain step, which harms nothing.
         idles = choose(noise * (rho + rest_of_r), rho, 0.0, 1.0)
         beta = choose(0.5, idles, 0.0, rho * last_inverse)
         image = moved + beta * image  # T p
-        change = mu * following + beta * change
+        weighted_rest = in_products * following
+        change = weighted_rest + beta * change
         moves = [x + beta * y for x, y in zip(move, moves, strict=True)]
         idle_change = 1.0 + beta * idle_change
-        alpha = choose(0.5, idles, 1.0, _quotient(rho, dot(mu * image, image)))
+        alpha = choose(0.5, idles, 1.0, _quotient(rho, dot(in_products * image, image)))
         r = r - alpha * image
         sums = [x + alpha * y for x, y in zip(sums, moves, strict=True)]
-        # By how much more than r the accelerations may be off: (1 - t) / t is alpha - 1.
-        felt = root(1.0 + stiffness * choose(1.0, alpha, alpha - 1.0, 0.0))
+        # By how much more than r the accelerations may be off: (1 - t) / t is 1 / (mu w) of what the step has left.
+        left = dot(weighted_rest, following)
+        felt = root(1.0 + stiffness * _quotient(left, rest_of_r - left))
         off = size(r)
-        not_done = choose(off, _UNSEEN * scale, choose(felt * off, _ACCELERATION * scale, 0.0, 1.0), 1.0)
+        not_done = _not_done(off, felt, scale)
         idled = choose(0.5, idles, idled + 1.0, 0.0)
         inverse = choose(0.5, idles, 0.0, _quotient(1.0, rho))
-        numbers = vector(inverse, idle + alpha * idle_change, idle_change, not_done, idled)
-        new = (lam + alpha * change, r, image, change, numbers, *sums, *moves)
+        numbers = vector(inverse, idle + alpha * idle_change, idle_change, not_done, idled, felt, off)
+        new = (lam + (alpha / squares) * change, r, image, change, numbers, *sums, *moves)
         return new, choose(_IDLE_STEPS - 0.5, idled, 0.0, not_done)
 
     with stage("iterations"):
         none = np.zeros(len(lam))
-        begin = choose(size(residual), _UNSEEN * scale, 0.0, 1.0)
-        start = (lam + mu * residual, residual, none, none, vector(0.0, 1.0, 0.0, begin, 0.0), *sums)
-        start = (*start, *(np.zeros(x.shape) for x in sums))
-        state, count = iterate(once, start, max_iterations - 1, begin)
-        lam, residual, _, _, (_, idle, _, not_done, idled), *rest = state
         off = size(residual)
+        begin = choose(off, _UNSEEN * scale, 0.0, 1.0)
+        numbers = vector(0.0, 1.0, 0.0, begin, 0.0, 1.0, off)
+        start = (lam + mu * residual, residual, none, none, numbers, *sums, *(np.zeros(x.shape) for x in sums))
+        state, count = iterate(once, start, max_iterations - 1, begin)
+        lam, residual, _, _, (_, idle, _, not_done, idled, felt, off), *rest = state
         balanced = Status.OK if penalty.growth * epsilon() < within(_BALANCED, 1e3) else Status.MOMENTUM_NOT_BALANCED
-        conflict = choose(off, scale, Status.NOT_DETERMINED, Status.INFEASIBLE)
-        unfinished = choose(_IDLE_STEPS - 0.5, idled, conflict, Status.MAX_ITERATIONS)
-        status = choose(0.5, not_done, unfinished, balanced)
+
+        def status(not_done: Scalar, scale: Scalar) -> Scalar:
+            # What idles is along rows that count as dependent, and means nothing for the accelerations.
+            conflict = choose(off, scale, Status.NOT_DETERMINED, Status.INFEASIBLE)
+            conflict = choose(off, _UNSEEN * scale, balanced, conflict)
+            unfinished = choose(_IDLE_STEPS - 0.5, idled, conflict, Status.MAX_ITERATIONS)
+            return choose(0.5, not_done, unfinished, balanced)
+
+        def judged(seen: Scalar) -> Scalar:
+            scale = within(tolerance, 1e2) * (1.0 + seen)
+            return status(_not_done(off, felt, scale), scale)
+
         # In conflict, every change of lam had a part that does nothing: J^T mu r = 0.
         infeasible = choose(0.5, not_done, choose(_IDLE_STEPS - 0.5, idled, idle, 0.0), 0.0)
         lam = lam - infeasible * (mu * residual)
-    return Iterated(lam, residual, tuple(rest[:count_of_sums]), 1.0 + count, status)
+    return Iterated(lam, residual, tuple(rest[:count_of_sums]), 1.0 + count, status(not_done, scale), judged)
+
+
+def _not_done(off: Scalar, felt: Scalar, scale: Scalar) -> Scalar:
+    """0 where a residual, or what accelerations feel of it, is as small as it should be; else 1."""
+    return choose(off, _UNSEEN * scale, choose(felt * off, _ACCELERATION * scale, 0.0, 1.0), 1.0)
 
 
 def _quotient(a: Scalar, b: Scalar) -> Scalar:

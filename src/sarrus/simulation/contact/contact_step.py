@@ -8,8 +8,9 @@ import numpy as np
 
 from sarrus.model.model import Model
 from sarrus.simulation.contact.contact_motion import contact_motion
-from sarrus.simulation.contact.contact_problem import Before, slot_numbers
+from sarrus.simulation.contact.contact_problem import slot_numbers
 from sarrus.simulation.contact.free_motion import free_motion
+from sarrus.simulation.contact.motion import Before
 from sarrus.simulation.contact.step_start import StepStart
 from sarrus.simulation.contact.straight_motion import moved_straight
 from sarrus.simulation.step import StepSettings, keep_finite, scalar, select, worse
