@@ -46,6 +46,7 @@ _NEAR = 1.3  # times the best: orders may make up for that
 _DISAGREES = 1e-6  # relative, of accelerations
 _ORDERS = 5  # at most so many are counted
 _BEHIND_CLUSTERS = "prox_ltl"
+_NO_RECUTS = "no other joint to cut a loop at, and no other floating base, would save anything worth mentioning"
 _RECUTS = "loops may cost less if they are cut at other joints: `plan(model, recuts=True)`, `sarrus plan --recuts`"
 
 
@@ -81,7 +82,8 @@ def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool =
         found = Plan(**{**vars(made), "seconds": time.perf_counter() - start})
         keep(model, found, on_disk=cache)
     if recuts:
-        found = Plan(**{**vars(found), "notes": (*(x for x in found.notes if x != _RECUTS), *recut_notes(model))})
+        notes = (*(x for x in found.notes if x != _RECUTS), *(recut_notes(model) or (_NO_RECUTS,)))
+        found = Plan(**{**vars(found), "notes": notes})
     return found
 
 
