@@ -32,7 +32,7 @@ def stiffened(peer: Any, time: float) -> Any:
     import mujoco
 
     peer.opt.timestep, peer.opt.cone, peer.opt.impratio = DT, mujoco.mjtCone.mjCONE_ELLIPTIC, 100.0
-    peer.opt.tolerance, peer.opt.iterations = 1e-12, 200
+    peer.opt.tolerance, peer.opt.iterations, peer.opt.ls_iterations = 1e-12, 200, 50  # some files ask for 5 and 8
     for field in ("geom_solref", "pair_solref", "jnt_solref", "dof_solref", "eq_solref"):
         getattr(peer, field)[:] = (time, 1.0)
     for field in ("geom_solimp", "pair_solimp", "jnt_solimp", "dof_solimp", "eq_solimp"):

@@ -84,10 +84,10 @@ def _with_crossing(touches: list[Touch], corners: Scalar, crossing: Touch, face:
     deepest = touches[0].gap
     for touch in touches[1:]:
         deepest = smaller(deepest, touch.gap)
-    # Faces of boxes apart that overlap have true gaps at all corners; those that do not have none.
-    along_face = choose(0.5, corners, deepest, face)
-    clearly = choose(along_face + slack, apart, apart, -ABSENT)
-    clearly = choose(0.0, apart, choose(0.5, corners, -ABSENT, clearly), clearly)
+    # Faces of boxes apart that overlap have true gaps at all corners. Those that do not have none: the face that looks
+    # most along the edges' normal is not the one that separates, and boxes apart may overlap along its own.
+    clearly = choose(deepest + slack, apart, apart, -ABSENT)
+    clearly = choose(0.5, corners, choose(0.0, apart, -ABSENT, clearly), apart)
     edges = (face, choose(like_the_face, _SAME_NORMAL, apart, clearly))
     # What is deeper along the face than the edges are along their normal is as deep as these, or another thing.
     deeper = choose(_SIMILAR_NORMAL, like_the_face, apart, ABSENT)

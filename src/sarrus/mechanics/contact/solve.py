@@ -65,6 +65,7 @@ def solve(
     sweeps: int | None = None,
     convex: bool = False,
     entry: Scalar = 1.0,
+    fallback: bool = True,
 ) -> ContactSolution:
     """Impulses that solve the contact problem.
 
@@ -75,6 +76,7 @@ def solve(
                 redundant
     convex      the relaxed problem, without De Saxce's term: what slides lifts off
     entry       where this is not greater than 0, nothing is iterated: whoever says so does not want the answer
+    fallback    whether alternating directions take over where Newton's method does not end
     """
     with stage("scaling"):
         p = scaled(problem, convex)
@@ -134,7 +136,7 @@ def solve(
         begin = (*first[:3], vector(todo, 0.0, 0.0, *first[3:]))
         (x, _, _, (todo, *_)), count = iterate(newton, begin, MOST_NEWTON // _MAX_NEWTON * max_newton, todo)
     with stage("fallback"):
-        x = alternate(p, x, _MARGIN * accepted, todo)
+        x = alternate(p, x, _MARGIN * accepted, todo) if fallback else x
     with stage("result"):
         return _solution(problem, p, x, count, accepted)
 

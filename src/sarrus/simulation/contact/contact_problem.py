@@ -23,6 +23,7 @@ from sarrus.model.model import Model
 from sarrus.simulation.contact.dry_friction import NOTHING_RUBS, BoundedRow, DryFriction
 from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
 from sarrus.simulation.contact.limits import Limit
+from sarrus.simulation.contact.motion import ContactMotion, Contacts
 from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
@@ -39,39 +40,6 @@ BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
 
 
 Velocity = Callable[[Array], Array]  # (nv,) what impulses along rows add to the velocities of joints
-
-
-class Contacts(NamedTuple):
-    """Of all slots, at the end of a step."""
-
-    numbers: Array  # (s,) of candidates; -1: nothing
-    impulses: Array  # (s, 3) newton seconds along two tangents and the normal; between them what resists turning
-    points: Array  # (s, 3) in the world
-    directions: Array  # (s, 3, 3) rows: two tangents and the normal
-    turns: Array  # (s, t, 3) see `ContactPoint`
-    gaps: Array  # (s,) at the beginning of the step
-
-
-class Before(NamedTuple):
-    """What the step before left, with which this one begins."""
-
-    numbers: Array  # (s,) of candidates
-    impulses: Array  # (s, 3) or more
-    pushed: Array  # (l,) impulses of limits on the velocities that have some
-    rubbed: Array  # (f,) dry friction, as parts of its size
-
-
-class ContactMotion(NamedTuple):
-    """The velocities after a step, and how they came about."""
-
-    v: Array
-    contacts: Contacts
-    pushed: Array  # (l,) impulses of limits on the velocities that have some
-    rubbed: Array  # (f,) dry friction, as parts of its size
-    unexpected: Scalar  # 1 where a joint sticks or slips that was expected not to: this is no solution, then; else 0
-    iterations: Scalar
-    residual: Scalar
-    status: Scalar
 
 
 class Delassus(NamedTuple):
@@ -168,12 +136,20 @@ class ContactProblemAtState(NamedTuple):
         return v - self.v_free + (self.v + self.dt * self.free.qdd)
 
     def solved(
-        self, contacts: Sequence[Contact], limits: Sequence[Limit], start: Array, pushed: Array, entry: Scalar = 1.0
+        self,
+        contacts: Sequence[Contact],
+        limits: Sequence[Limit],
+        start: Array,
+        pushed: Array,
+        entry: Scalar = 1.0,
+        sweeps: int | None = None,
+        fallback: bool = True,
     ) -> ContactMotion:
         """The motion with these contacts and limits, where the entry is greater than 0.
 
-        start   impulses (3 contacts,) of the step before
-        pushed  see `Before`
+        start             impulses (3 contacts,) of the step before
+        pushed            see `Before`
+        sweeps, fallback  see `solve`
         """
         settings, bounded = self.settings, self.bounded
         problem, velocity = self.posed(contacts, limits)
@@ -183,7 +159,7 @@ class ContactProblemAtState(NamedTuple):
         start = np.concatenate([vector(*(x.start for x in bounded)), held, start])
         found = solve(
             problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry,
-            sweeps=0 if self.in_joint_space(contacts) else None,
+            sweeps=0 if self.in_joint_space(contacts) else sweeps, fallback=fallback,
         )  # fmt: skip
         v = self.v_free + velocity(problem.G.wrenches(found.impulses))
         status = if_finite(found.status, Status.NOT_FINITE, v)

@@ -9,9 +9,10 @@ import numpy as np
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
 from sarrus.simulation.contact.contact_motion import contact_motion
-from sarrus.simulation.contact.contact_problem import Before, slot_numbers
+from sarrus.simulation.contact.contact_problem import slot_numbers
 from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import free_motion
+from sarrus.simulation.contact.motion import Before
 from sarrus.simulation.contact.straight_motion import moved_straight
 from sarrus.simulation.step import StepSettings, forces_of, keep_finite, scalar, select, worse
 from sarrus.simulation.variation import varied_step

@@ -38,9 +38,10 @@ from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
 from sarrus.registry.table import find
 from sarrus.simulation.contact.contact_motion import NEAR
-from sarrus.simulation.contact.contact_problem import Contacts, slot_numbers
+from sarrus.simulation.contact.contact_problem import slot_numbers
 from sarrus.simulation.contact.kernels import kernel_of
 from sarrus.simulation.contact.loops_in_steps import OPEN, opening
+from sarrus.simulation.contact.motion import Contacts
 from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
 from sarrus.simulation.contact.slots import contacts_in_slots
@@ -89,7 +90,9 @@ def inverse_dynamics(
     model = model.spanning
     settings = contact_settings(model, replace(contacts or ContactOptions(), turning=False))
     if settings is None:
-        raise UnsupportedError("inverse_dynamics: nothing can touch; without contacts, it is `sarrus.rnea`")
+        raise UnsupportedError(
+            "inverse_dynamics: this model has nothing that can touch. Without contacts, use `sarrus.rnea`"
+        )
     driven = _driven(model, motors)
     q = check_configuration(model, q)
     v, a = as_state_array("v", v, model.nv), as_state_array("a", a, model.nv)

@@ -86,6 +86,14 @@ def _count(gaps: Sequence[Scalar], reach: Scalar) -> Scalar:
     return sum((choose(gap, reach, 1.0, 0.0) for gap in gaps), 0.0)
 
 
+def held_by_slots(count: int, numbers: Sequence[Scalar], values: Sequence[Scalar]) -> list[Scalar]:
+    """Of every candidate: the value of the slot that has its number, else 0."""
+    held: list[Scalar] = [0.0] * count
+    for number, value in zip(numbers, values, strict=True):
+        held = [choose(abs(number - k), 0.5, value, x) for k, x in enumerate(held)]
+    return held
+
+
 def by_importance(candidates: Sequence[Candidate], ahead: Sequence[Scalar], reach: Scalar, slots: int) -> list[Scalar]:
     """Distances by which candidates compete for slots: less for those that no other one of their body can replace.
 

@@ -1,0 +1,121 @@
+"""The motion with the nearest of all contacts, as many as there are slots.
+
+Which of them matter is not known before the impulses are: a leg that strikes the ground with its knee swings its foot
+down within the same step. So where something then closes that has no slot, or whose path the impulses have bent into
+the ground, the problem is solved once more. What pushed keeps its slot, and the others are given to what is nearest
+after the motion that was found. A problem that Newton's method has not solved gets the same second chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sarrus.mechanics.contact.contact_rows import Twist, node_bends, node_twists
+from sarrus.mechanics.contact.contact_set import Bound, Candidate
+from sarrus.simulation.contact.bending import bends_of
+from sarrus.simulation.contact.contact_problem import ContactProblemAtState
+from sarrus.simulation.contact.limits import JointLimit, limits_in_slots
+from sarrus.simulation.contact.motion import Before, ContactMotion, of_size
+from sarrus.simulation.contact.slots import Contact, by_importance, contacts_in_slots, held_by_slots
+from sarrus.spatial.arrays import Array, Scalar, vector
+from sarrus.spatial.choice import choose
+from sarrus.spatial.replacement import replace_where
+
+SPEED = 8.0  # m/s: what is looked at is a contact if it could close in a step at that speed
+UNNOTICED = 1e-4  # metres or radians by which something may pass in a step without its being told
+_SLIGHTLY = 0.1  # of that
+
+
+class Ways(NamedTuple):
+    """How gaps of all candidates change in a step with some velocities."""
+
+    rates: list[Scalar]
+    bends: list[Scalar]  # metres by which they close beyond that; not positive
+
+    @staticmethod
+    def of(step: ContactProblemAtState, found: Sequence[Candidate], v: Array, twists: Sequence[Twist]) -> Ways:
+        bends = node_bends(step.free.at, step.poses, v, twists)
+        rates = [c.closing(twists) for c in found]
+        return Ways(rates, bends_of(step.settings.contacts, found, step.poses, bends, step.dt))
+
+
+def every_contact(
+    step: ContactProblemAtState, limits: Sequence[JointLimit], q: Array, twists: Sequence[Twist], before: Before
+) -> ContactMotion:
+    """The motion of a step in which anything may touch.
+
+    twists  of nodes, without contacts
+    before  what the step before left
+    """
+    contacts, dt = step.settings.contacts, step.dt
+    found, reach = contacts.candidates(step.poses), SPEED * dt
+    limited = [step.settings.limited.index(limit.v) for limit in limits]
+
+    def attempt(v: Array, ways: Ways, distances: Sequence[Scalar], before: Before, **how: Any) -> ContactMotion:
+        """The motion with what is nearest by these distances, beginning with impulses of the one before.
+
+        how  it is solved
+        """
+        in_slots = contacts_in_slots(found, distances, ways.bends, step.model.parents, reach, contacts.slots)
+        pushed = [before.pushed[k] for k in limited]
+        held = limits_in_slots(limits, q, v, dt, step.settings.limit_slots, pushed)
+        return step.solved(in_slots, held, _searched(in_slots, before), before.pushed, **how)
+
+    ways = Ways.of(step, found, step.v_free, twists)
+    ahead = [Bound(c.gap, rate, c.a).after(dt) for c, rate in zip(found, ways.rates, strict=True)]
+    first = attempt(step.v_free, ways, by_importance(found, ahead, reach, contacts.slots), before, fallback=False)
+    after = Ways.of(step, found, first.v, node_twists(step.free.at, step.poses, first.v))
+
+    def again() -> tuple[Array, ...]:
+        left = Before(first.contacts.numbers, first.contacts.impulses, first.pushed, first.rubbed)
+        pushes = held_by_slots(len(found), list(left.numbers), list(left.impulses[:, -1]))
+        distances = [
+            c.gap + dt * rate + bend - choose(0.0, push, 2.0 * reach, 0.0)
+            for c, rate, bend, push in zip(found, *after, pushes, strict=True)
+        ]
+        second = attempt(first.v, after, distances, left, sweeps=0)  # sweeps have found out already what sticks
+        moved = node_twists(step.free.at, step.poses, second.v)
+        second = second._replace(iterations=first.iterations + second.iterations)
+        return second.told(passed(found, [c.closing(moved) for c in found], limits, q, second.v, dt)).flat
+
+    unforeseen = passed(found, after.rates, limits, q, first.v, dt, after.bends)
+    unforeseen = choose(0.5, first.status, 1.0, unforeseen)  # not solved: the fallback is there
+    return ContactMotion.of(replace_where(unforeseen, first.flat, again))
+
+
+def passed(
+    found: Sequence[Candidate],
+    rates: Sequence[Scalar],
+    limits: Sequence[JointLimit],
+    q: Array,
+    v: Array,
+    dt: Scalar,
+    bends: Sequence[Scalar] | None = None,
+) -> Scalar:
+    """1 where something closes in this step that is closed already: it has found no slot. Else 0.
+
+    By more than what goes unnoticed, or at all where it is deeper than that. With bends, it may have one.
+    """
+    more = [0.0] * len(found) if bends is None else bends
+    ways = [(c.gap, dt * rate + bend) for c, rate, bend in zip(found, rates, more, strict=True)]
+    ways += [(x.gap(q), dt * x.sign * v[x.v]) for x in limits]
+    is_passed: Scalar = 0.0
+    for gap, way in ways:
+        least = choose(gap, 0.0, gap, 0.0) - choose(gap, -UNNOTICED, _SLIGHTLY * UNNOTICED, UNNOTICED)
+        is_passed = choose(gap + way, least, 1.0, is_passed)
+    return is_passed
+
+
+def _searched(contacts: Sequence[Contact], before: Before) -> Array:
+    """Impulses of the step before, wherever the same contacts were."""
+    parts = [np.zeros(0)]
+    for contact in contacts:
+        found: list[Scalar] = [0.0] * contact.at.size
+        for number, impulse in zip(before.numbers, before.impulses, strict=True):
+            same = choose(abs(number - contact.number), 0.5, 1.0, 0.0)
+            found = [choose(0.5, same, x, y) for x, y in zip(of_size(impulse, len(found)), found, strict=True)]
+        parts.append(vector(*found))
+    return np.concatenate(parts)
