@@ -151,7 +151,7 @@ class TestBadInput:
             sarrus.simulate(self.model, options={"tolerence": 1.0})
 
     def test_a_method_for_trees(self):
-        with pytest.raises(UnsupportedError, match="aba knows no constraints"):
+        with pytest.raises(UnsupportedError, match="aba supports no constraints"):
             sarrus.simulate(self.model, method="aba")
 
     @pytest.mark.parametrize(
