@@ -114,7 +114,7 @@ def test_adding_an_algorithm_is_one_function(monkeypatch):
         return tau
 
     spherical = sarrus.ModelBuilder().add_body("ball", joint="spherical", mass=1.0, inertia=np.eye(3)).build()
-    with pytest.raises(UnsupportedError, match=r"^simple does not know joints of several degrees.* Take aba, bbo, "):
+    with pytest.raises(UnsupportedError, match=r"^simple does not support joints of several degrees.* Use aba, bbo, "):
         simple(spherical, sarrus.neutral(spherical), np.zeros(3), np.zeros(3))
     monkeypatch.undo()
     with pytest.raises(UnknownNameError, match="unknown algorithm 'lazy'"):

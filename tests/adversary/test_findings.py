@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import sarrus
+from benchmarks.adversary.mechanisms import make
+from benchmarks.adversary.states import generic
 from sarrus import Status, zoo
 from sarrus.errors import ModelError, RankWarning, UnsupportedError
+from sarrus.mechanics.solvers.mobility import leverage
 from tests.oracles.loops import kkt, solve
 
 FULL_RANK = ("pv", "pv_early", "ltl")
@@ -410,3 +413,26 @@ def test_a_mass_matrix_that_is_singular_here_is_told():
         for method in LINKS:
             for result in answers(held, q, np.zeros(4), np.ones(4), method):
                 assert ok or result.status != Status.OK
+
+
+# --- links of 200 m ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["lcaba", "constrained_aba", "prox_bbo"])
+@pytest.mark.parametrize("seed", [1100001, 1100004, 1100008])
+def test_what_holds_rows_is_carried_far_by_long_links(seed, method):
+    """Where it is a trillion times what links have themselves, rounding is not: rows are held less stiffly there."""
+    found = make("far away, contacts", seed)
+    assert found is not None
+    q, v, tau = generic(found.model, 40, np.random.default_rng(0))
+    expected = sarrus.compile(found.model, "pv")(q, v, tau)
+    result = sarrus.compile(found.model, method)(q, v, tau)
+    assert not result.status.any()
+    assert not expected.status.any()
+    off = np.abs(result.qdd - expected.qdd).max(axis=1) / np.abs(expected.qdd).max(axis=1)
+    assert off.max() < 3e-7
+
+
+def test_rows_of_robots_are_held_as_stiffly_as_ever():
+    for model in (zoo.chain_welded_tip(7), zoo.four_bar(), zoo.biped()):
+        assert leverage(model) < 1e4

@@ -173,7 +173,7 @@ def test_both_coordinates_as_inputs_by_name(name):
 def test_inputs_that_say_the_same_or_are_missing():
     embedded = sarrus.embed(zoo.four_bar())
     q, v, tau = state_of(zoo.four_bar())
-    with pytest.raises(UnsupportedError, match="'v' and 'yd' say the same"):
+    with pytest.raises(UnsupportedError, match="'v' and 'yd' mean the same"):
         sarrus.ce_aba(embedded, q, v, tau, yd=np.zeros(1))
     with pytest.raises(StateError, match=r"'tau' is missing.*It needs q, v or yd, tau or tau_y"):
         sarrus.ce_aba(embedded, q, v)
@@ -188,5 +188,5 @@ def test_it_takes_embedded_models_only():
         sarrus.ce_aba(model, q, v, tau)
     both = sarrus.embed(zoo.tree_of("link_and_rotor").with_constraints(sarrus.contact("tip_0")))
     q, v = random_state(both, 0)
-    with pytest.raises(UnsupportedError, match=r"'contact_tip_0' is a Contact\. Take .*lcaba.*pv"):
+    with pytest.raises(UnsupportedError, match=r"'contact_tip_0' is a Contact\. Use .*lcaba.*pv"):
         sarrus.ce_aba(both, q, v, v)

@@ -60,7 +60,8 @@ def test_it_is_among_the_methods():
     with pytest.raises(UnsupportedError, match="needs a model with embedded constraints"):
         sarrus.forward_dynamics(FOUR_BARS, q, v, tau, method="ce_aba")
     with pytest.raises(
-        UnsupportedError, match=r"knows no constraints but embedded constraints, and .* is a Contact\. Take .*lcaba.*pv"
+        UnsupportedError,
+        match=r"supports no constraints but embedded constraints, and .* is a Contact\. Use .*lcaba.*pv",
     ):
         sarrus.forward_dynamics(TOUCHING, q, v, tau, method="ce_aba")
 

@@ -198,7 +198,7 @@ def test_motors_in_words():
     zero = np.zeros(case.embedded.ny)
     with pytest.raises(UnknownNameError, match=r"a joint, or an embedded loop that turns or slides.*Valid: .*rotor_1"):
         sarrus.ce_rnea(case.embedded, case.q, case.v, ydd=zero, motors=("b0_0_rotor_1_gear",))
-    with pytest.raises(UnsupportedError, match="a free joint has several rates"):
+    with pytest.raises(UnsupportedError, match="a free joint has several velocities"):
         sarrus.ce_rnea(case.embedded, case.q, case.v, ydd=zero, motors=("base_joint",))
 
 

@@ -105,9 +105,9 @@ def test_what_makes_no_sense_is_an_error_in_words():
     model = zoo.five_bar()
     embedded = sarrus.embed(model)
     q, v, tau, _ = state(model)
-    with pytest.raises(UnsupportedError, match="embedded constraints already"):
+    with pytest.raises(UnsupportedError, match="already has embedded constraints"):
         sarrus.hybrid(embedded, q, v, tau, clusters=embedded.embedding.clusters)
     with pytest.raises(UnsupportedError, match="expected another method"):
         sarrus.hybrid(model, q, v, tau, solver="hybrid")
-    with pytest.raises(UnsupportedError, match=r"^ltl knows no constraints"):
+    with pytest.raises(UnsupportedError, match=r"^ltl supports no constraints"):
         sarrus.hybrid(model, q, v, tau, solver="ltl")

@@ -73,7 +73,7 @@ def test_what_is_not_claimed_is_refused_in_words(name, kind):
             call()
         culprits = ["feather", "sarrus.embed", "model.spanning", *(repr(c.name) for c in x.model.active_constraints)]
         assert any(word in str(error.value) for word in culprits)
-        if "knows no constraints" in str(error.value):  # what does it instead really does
+        if "supports no constraints" in str(error.value):  # what does it instead really does
             able = str(error.value).partition("Take ")[2].split(", or ")[0] if ", or " in str(error.value) else ""
             assert all(can_do(CATALOG[other], kind) for other in able.split(", ") if other)
 
@@ -83,7 +83,9 @@ def test_forward_dynamics_leaves_nothing_out_of_account():
     x = inputs_of("links")
     qdd = sarrus.aba(x.model, x["q"], x["v"], x["tau"])
     assert np.array_equal(qdd, sarrus.aba(limbs(), x["q"], x["v"], x["tau"]))
-    message = r"^aba knows no constraints, and 'contact_tip_a' is a Contact\. Take bbo, constrained_aba, .*, or `model"
+    message = (
+        r"^aba supports no constraints, and 'contact_tip_a' is a Contact\. Use bbo, constrained_aba, .*, or `model"
+    )
     with pytest.raises(UnsupportedError, match=message):
         sarrus.forward_dynamics(x.model, x["q"], x["v"], x["tau"], method="aba")
 

@@ -53,7 +53,7 @@ def _both_ways(request, monkeypatch, tmp_path_factory):
         (lambda: sarrus.aba(MODEL, S.q, S.v * np.nan, S.tau), r"v\[0\] is nan: every number must be finite"),
         (lambda: sarrus.aba(MODEL, S.q, S.v, S.tau / 0.0), r"tau\[0\] is -?inf: every number must be finite"),
         (lambda: sarrus.aba(MODEL, S.q, B.v, B.tau[:2]), "batches of different sizes: v has 3, tau has 2"),
-        (lambda: sarrus.crba("robot.urdf", S.q), "crba: the first argument is a sarrus Model, got str"),
+        (lambda: sarrus.crba("robot.urdf", S.q), "crba: the first argument must be a sarrus.Model, got str"),
         (lambda: sarrus.crba(MODEL, ca.SX.sym("q", 3)), "q: expected 15 elements, got a CasADi matrix of"),
     ],
 )

@@ -7,10 +7,14 @@ import re
 import sys
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import sarrus
+from sarrus import zoo
 from sarrus.cli import main as command_line
+from sarrus.cli.bench import measure
+from sarrus.cli.console import print_table, table
 from tests.importers.shared_robots import shared_file
 
 
@@ -158,6 +162,30 @@ def test_bench_has_pinocchios_constrained_methods():
     assert any("derivatives, single" in row["name"] for row in found["rows"]), found["notes"]
 
 
+@pytest.mark.parametrize("method", ["energy", "centroidal_momentum_matrix", "frame_velocity", "frame_jacobian"])
+def test_bench_has_what_pinocchio_computes_of_trees(method):
+    pytest.importorskip("pinocchio", exc_type=ImportError)
+    robot = zoo.biped().without_constraints()
+    options = {"frame": robot.frame_names[-1]} if "frame" in method else {}
+    found = measure("zoo:biped", robot, method, 8, 1, options, float32=False)
+    assert "Pinocchio, single call" in [row["name"] for row in found["rows"]], found["notes"]
+
+
+def test_pinocchio_is_not_asked_about_interleaved_branches():
+    """Its sparse factor of the mass matrix is wrong then, and says nothing."""
+    pytest.importorskip("pinocchio", exc_type=ImportError)
+    arm = sarrus.attach(zoo.chain(2), zoo.chain(1), "world", prefix="other_")
+    both = sarrus.attach(arm, zoo.chain(1), "tip", prefix="hand_")
+    found = measure("zoo", both, "crba", 8, 1, {}, float32=False)
+    assert "Pinocchio: it needs the bodies of each branch to be numbered one after the other" in found["notes"]
+
+
+def test_names_in_tables_are_not_broken(capsys):
+    made = table(("constraint", "number"), [("a_long_name_of_something", "1"), ("two words", "2")], ("number",))
+    print_table(Console(width=20, force_terminal=True, color_system=None), made)
+    assert "a_long_name_of_something" in capsys.readouterr().out
+
+
 def test_bench_in_words():
     assert "Sarrus" in run("bench", "zoo:chain:2", "--batch", "8", "--rounds", "1")
 
@@ -202,8 +230,8 @@ def test_errors_are_words_and_exit_code_2(monkeypatch, capsys, arguments, words)
 def test_a_method_of_a_frame_says_which_option_it_needs(monkeypatch, capsys):
     for command in ("bench", "codegen"):
         said = fails(monkeypatch, capsys, command, "zoo:chain:3", "-m", "frame_jacobian")
-        assert "frame_jacobian is of a frame: give --frame NAME. Valid: world, link_0" in said
-    assert "aba is not of a frame" in fails(monkeypatch, capsys, "codegen", "zoo:chain:3", "--frame", "tip")
+        assert "frame_jacobian needs a frame: give --frame NAME. Valid: world, link_0" in said
+    assert "aba does not take a frame" in fails(monkeypatch, capsys, "codegen", "zoo:chain:3", "--frame", "tip")
 
 
 def test_a_duration_shorter_than_a_step_is_refused(monkeypatch, capsys):

@@ -275,7 +275,7 @@ class TestNumbers:
 
     def test_other_arguments_of_compile(self):
         for model in (None, "chain", 5, [MODEL]):
-            with pytest.raises(UnsupportedError, match="first argument is a sarrus Model"):
+            with pytest.raises(UnsupportedError, match=r"first argument must be a sarrus\.Model"):
                 sarrus.compile(model, "aba")
         for method in (5, [], aba):
             with pytest.raises(UnsupportedError, match="method is"):

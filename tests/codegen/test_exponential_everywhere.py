@@ -158,7 +158,7 @@ class TestFromCasadi:
     def test_a_power_of_two_unknowns_is_refused_in_words(self):
         graph = Graph()
         f = ca.Function("f", [self.x], [self.x[0] ** self.x[1]])
-        with pytest.raises(UnsupportedError, match="base or exponent must be a known number"):
+        with pytest.raises(UnsupportedError, match="its base or its exponent must be a known number"):
             evaluate(f, [graph.inputs(0, 3)])
 
 

@@ -227,7 +227,7 @@ def test_mistakes_are_named():
         sarrus.lqr([LqrStage(-1, np.eye(2), np.ones((2, 1)), R=np.eye(2))], np.zeros(2))
     with pytest.raises(ModelError, match="names stage 5"):
         sarrus.lqr([stage], np.zeros(2), [LqrConstraint({5: np.eye(2)}, np.zeros(2))])
-    with pytest.raises(IllPosedError, match="stage 0: nothing says"):
+    with pytest.raises(IllPosedError, match="stage 0: its control is not determined"):
         sarrus.lqr([LqrStage(-1, np.eye(2), np.ones((2, 1)))], np.zeros(2))
     with pytest.raises(ModelError, match="no stages"):
         sarrus.lqr([])

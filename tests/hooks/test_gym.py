@@ -206,11 +206,11 @@ def made(simulation=None, **settings):
         (lambda envs: task(joints=("knee",)), UnknownNameError, "leg_0"),
         (lambda envs: task(substeps=0), StateError, "substeps"),
         (lambda envs: task(dt=-1.0), StateError, "dt is -1.0"),
-        (lambda envs: task(gait={"leg_0": 0.0}), StateError, "needs a frequency"),
+        (lambda envs: task(gait={"leg_0": 0.0}), StateError, "give its frequency"),
         (lambda envs: task(gait={"hoof": 0.0}, frequency=1.0), UnknownNameError, "leg_0"),
         (lambda envs: task(randomization={"colour": (1.0, 2.0)}), UnknownNameError, "masses, friction, gains"),
         (lambda envs: task(randomization={"masses": (-1.0, 2.0)}), StateError, "0 < least <= most"),
-        (lambda envs: made(randomization={"gains": (0.9, 1.1)}, torques=True), StateError, "nothing that has gains"),
+        (lambda envs: made(randomization={"gains": (0.9, 1.1)}, torques=True), StateError, "no controller has gains"),
         (lambda envs: made({"contacts": False}, randomization={"friction": (0.9, 1.1)}), StateError, "nothing touches"),
         (lambda envs: sarrus.gym.VectorEnv(table(), task(), 0), StateError, "num_envs"),
         (

@@ -125,7 +125,7 @@ assert np.array_equal(g(q, v, v), sarrus.compile(model, "aba")(q, v, v))
     [
         (lambda q, v, tau: (q[:, :-1], v, tau), "q is float64 of shape"),
         (lambda q, v, tau: (q, v.astype(np.float32), tau), "v is float32"),
-        (lambda q, v, tau: (q[:5], v, tau), "do not go together"),
+        (lambda q, v, tau: (q[:5], v, tau), "do not match"),
         (lambda q, v, tau: (q, v), "takes q, v, tau, each once"),
     ],
 )
@@ -280,5 +280,5 @@ class TestSteps:
         on_loops = sarrus.jax.simulation_step(sarrus.Simulation(sarrus.zoo.four_bar()))
         with pytest.raises(UnsupportedError, match="nothing differentiates through"):
             jax.grad(lambda v: on_loops(on_loops.start() | {"v": v})[0]["q"].sum())(jnp.zeros(3))
-        with pytest.raises(UnsupportedError, match="no Python function"):
+        with pytest.raises(UnsupportedError, match="neither a Python function"):
             sarrus.jax.simulation_step(sarrus.Simulation(ARM, controller=lambda t, q, v: -v))

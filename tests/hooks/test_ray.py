@@ -76,7 +76,7 @@ def test_files_and_going_on(states, expected, tmp_path):
     assert len(files) == 8
     with pytest.raises(StateError, match="resume=True"):
         sarrus.ray.rollout(SIMULATION, *states, steps=50, piece=40, save=tmp_path)
-    with pytest.raises(StateError, match="take another directory"):
+    with pytest.raises(StateError, match="use another directory"):
         sarrus.ray.rollout(SIMULATION, *states, steps=50, piece=50, save=tmp_path, resume=True)
     files[3].unlink()
     kept = files[0].stat().st_mtime_ns
@@ -215,11 +215,11 @@ def test_environments_under_rllib():
 
 
 def test_what_does_not_travel(states):
-    with pytest.raises(UnsupportedError, match="does not travel"):
+    with pytest.raises(UnsupportedError, match="cannot be sent"):
         sarrus.ray.rollout(sarrus.Simulation(MODEL, controller=lambda t, q, v: -v), *states, steps=3)
     with pytest.raises(StateError, match="expected states"):
         sarrus.ray.rollout(SIMULATION, states[0][0], steps=3)
-    with pytest.raises(StateError, match="there are no states"):
+    with pytest.raises(StateError, match="the batch is empty"):
         sarrus.ray.rollout(SIMULATION, *(x[:0] for x in states), steps=3)
     with pytest.raises(UnsupportedError, match=r"sarrus\.Simulation"):
         sarrus.ray.rollout(MODEL, *states, steps=3)

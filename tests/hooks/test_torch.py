@@ -140,7 +140,7 @@ def test_there_are_no_second_derivatives(model, states):
     [
         (lambda q, v, tau: (q[:, :-1], v, tau), r"q is torch.float64 of shape \(5, 7\)"),
         (lambda q, v, tau: (q, v.float(), tau), "v is torch.float32"),
-        (lambda q, v, tau: (q[:3], v, tau), "do not go together"),
+        (lambda q, v, tau: (q[:3], v, tau), "do not match"),
         (lambda q, v, tau: (q, v), "takes q, v, tau, each once"),
         (lambda q, v, tau: (q.to("meta"), v, tau), "on meta"),
     ],

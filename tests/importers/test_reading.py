@@ -44,7 +44,7 @@ def test_names_and_texts_that_are_none(source, words):
     [
         (b"", "empty"),
         (b" \n", "empty"),
-        (b"\x7fELF\0\0", "no text"),
+        (b"\x7fELF\0\0", "not a text file"),
         (b"\x89PNG\r\n", "malformed"),
         (b"\xff\xfe", "malformed"),
     ],
@@ -232,7 +232,7 @@ def test_options_are_reported():
         ("joint_name: [ja, ja]\njoint_type: [FIXED, FIXED]", "twice"),
         ("closed_loop: [[a, a]]\ntype: [3d]", "itself"),
         ("hello", "expected keys"),
-        ("? [a, b]\n: c\n", "a key is a word"),
+        ("? [a, b]\n: c\n", "a key must be a word"),
         ("a: !!python/object:os.system x", "expected"),
     ],
 )
@@ -247,7 +247,7 @@ def test_yaml_of_another_kind(tmp_path, text, words):
 def test_yaml_that_is_no_text(tmp_path):
     file = tmp_path / "robot.yaml"
     file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ImportFileError, match="no text in UTF-8"):
+    with pytest.raises(ImportFileError, match="not UTF-8 text"):
         sarrus.load_urdf(robot(*CHAIN), extended=file)
     with pytest.raises(ImportFileError, match="folder"):
         sarrus.load_urdf(robot(*CHAIN), extended=tmp_path)

@@ -38,7 +38,7 @@ def test_kinds_are_told_by_the_numbers():
     [
         (("m", "elbow"), UnknownNameError, "joint of actuator 'm'.*'elbow'.*a_joint"),
         (("m", "c_joint"), ModelError, "'m' acts on 'c_joint', a spherical joint"),
-        (("m", {}), ModelError, "acts on no joint"),
+        (("m", {}), ModelError, "does not act on any joint"),
         (("m", "a_joint", {"gear": "big"}), ModelError, "gear of actuator 'm' is 'big': expected a number"),
         (("m", "a_joint", {"gain": np.inf}), ModelError, "gain of actuator 'm'"),
         (("m", "a_joint", {"bias": (1, 2)}), ModelError, "bias of actuator 'm' .*expected 3 numbers"),
@@ -52,7 +52,7 @@ def test_mistakes_are_named(arguments, error, words):
 
 
 def test_names_are_taken_once():
-    with pytest.raises(NameClashError, match="there is an actuator 'm' already"):
+    with pytest.raises(NameClashError, match="there is already an actuator 'm'"):
         builder().add_actuator("m", "a_joint").add_actuator("m", "b_joint")
 
 

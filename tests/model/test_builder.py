@@ -26,13 +26,13 @@ def builder() -> ModelBuilder:
 @pytest.mark.parametrize(
     ("add", "message"),
     [
-        (lambda b: b.add_body("arm", **SOLID), "body or frame 'arm' already"),
-        (lambda b: b.add_frame("arm", "arm"), "body or frame 'arm' already"),
-        (lambda b: b.add_frame("tip", "arm").add_body("tip", **SOLID), "body or frame 'tip' already"),
-        (lambda b: b.add_frame("world", "arm"), "body or frame 'world' already"),
+        (lambda b: b.add_body("arm", **SOLID), "already a body or frame 'arm'"),
+        (lambda b: b.add_frame("arm", "arm"), "already a body or frame 'arm'"),
+        (lambda b: b.add_frame("tip", "arm").add_body("tip", **SOLID), "already a body or frame 'tip'"),
+        (lambda b: b.add_frame("world", "arm"), "already a body or frame 'world'"),
         (lambda b: b.add_body("world", **SOLID), "cannot be called 'world'"),
-        (lambda b: b.add_body("leg", joint_name="arm_joint", **SOLID), "joint 'arm_joint' already"),
-        (lambda b: b.add_constraint(Tendon("t", ())).add_constraint(Tendon("t", ())), "constraint 't' already"),
+        (lambda b: b.add_body("leg", joint_name="arm_joint", **SOLID), "already a joint 'arm_joint'"),
+        (lambda b: b.add_constraint(Tendon("t", ())).add_constraint(Tendon("t", ())), "already a constraint 't'"),
     ],
 )
 def test_duplicate_names(add, message):
@@ -90,7 +90,7 @@ def test_a_model_checks_its_names_however_it_is_made():
 def test_constraints_may_be_given_as_a_list():
     model, cords = builder().build(), [Tendon("cord", ()), Tendon("rope", ())]
     assert model.with_constraints(cords).constraints == model.with_constraints(*cords).constraints
-    with pytest.raises(ModelError, match="with_constraints: 'cord' is no constraint"):
+    with pytest.raises(ModelError, match="with_constraints: 'cord' is not a constraint"):
         model.with_constraints("cord")  # type: ignore
 
 
@@ -150,7 +150,7 @@ def test_long_lists_of_names_are_cut():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"mass": -1.0}, "body 'bad' has mass -1: a mass is not negative"),
+        ({"mass": -1.0}, "body 'bad' has mass -1: a mass must not be negative"),
         ({"mass": 1.0, "inertia": np.diag([1.0, 1.0, -0.1])}, "body 'bad': .*not positive semidefinite"),
         ({"mass": 1.0, "inertia": np.diag([1.0, 1.0, 3.0])}, "body 'bad': .*triangle inequality"),
         ({"mass": 1.0, "inertia": np.array([[1.0, 0.2, 0], [0, 1, 0], [0, 0, 1]])}, "body 'bad': .*not symmetric"),

@@ -99,7 +99,7 @@ def test_nothing_to_embed():
 
 
 def test_embedding_twice():
-    with pytest.raises(ModelError, match=r"embedded already.*model\.spanning"):
+    with pytest.raises(ModelError, match=r"already has embedded constraints.*model\.spanning"):
         sarrus.embed(sarrus.embed(zoo.four_bar()))
 
 

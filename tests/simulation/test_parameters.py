@@ -168,7 +168,7 @@ def test_values_in_the_place_of_symbols():
 
 
 def test_what_is_missing_or_wrong_is_said():
-    with pytest.raises(StateError, match=r"has symbols: give parameters.*m, l, r"):
+    with pytest.raises(StateError, match=r"contains symbols: give parameters.*m, l, r"):
         Simulation(geared())
     with pytest.raises(ModelError, match="parameter 'r' needs a finite number"):
         Simulation(geared(), parameters={"m": 1.0, "l": 1.0})

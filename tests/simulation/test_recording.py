@@ -94,13 +94,13 @@ def test_resumed_by_the_state_it_ended_with(tmp_path):
 
 def test_bad_input_in_words(tmp_path):
     recorder = Recorder(tmp_path / "run", MODEL)
-    with pytest.raises(StateError, match="there is a recording already"):
+    with pytest.raises(StateError, match="there is already a recording"):
         Recorder(tmp_path / "run", MODEL)
     with pytest.raises(StateError, match="no recording"):
         load_recording(tmp_path, MODEL)
     with pytest.raises(StateError, match="recorded with model 'four_bar'"):
         load_recording(tmp_path / "run", zoo.five_bar())
-    with pytest.raises(StateError, match=r"no field of a trajectory. Valid: q, v, tau"):
+    with pytest.raises(StateError, match=r"not a field of a trajectory. Valid: q, v, tau"):
         recorder.record(0.0, np.zeros(3), np.zeros(3), colour=1.0)
     recorder.record(0.0, np.zeros(3), np.zeros(3))
     with pytest.raises(StateError, match="recorded q, v so far, now q, v, tau"):

@@ -151,7 +151,7 @@ class TestBadInput:
             sarrus.simulate(self.model, options={"tolerence": 1.0})
 
     def test_a_method_for_trees(self):
-        with pytest.raises(UnsupportedError, match="aba knows no constraints"):
+        with pytest.raises(UnsupportedError, match="aba supports no constraints"):
             sarrus.simulate(self.model, method="aba")
 
     @pytest.mark.parametrize(
@@ -234,5 +234,5 @@ class TestStreaming:
         found = sarrus.simulate(self.model, duration=0.1, save=tmp_path / "run.npz")
         kept = sarrus.Trajectory.load(tmp_path / "run.npz", found.model)
         np.testing.assert_array_equal(kept.q, found.q)
-        with pytest.raises(StateError, match="resume goes on with a directory"):
+        with pytest.raises(StateError, match="resume continues a recording"):
             sarrus.simulate(self.model, duration=0.1, save=tmp_path / "run.npz", resume=True)

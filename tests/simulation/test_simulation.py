@@ -36,7 +36,7 @@ def test_it_is_data():
     [
         ({"dt": 0.0}, StateError, "dt is 0.0"),
         ({"integrator": "rk5"}, UnknownNameError, "Did you mean 'rk4'"),
-        ({"method": "aba"}, UnsupportedError, "aba knows no constraints"),
+        ({"method": "aba"}, UnsupportedError, "aba supports no constraints"),
         ({"options": {"tolerence": 1.0}}, UnknownNameError, "option of lcaba"),
         ({"options": 5}, StateError, "expected a dictionary"),
         ({"project_every": "often"}, StateError, "project_every is 'often'"),

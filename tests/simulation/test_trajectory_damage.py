@@ -48,7 +48,7 @@ def test_a_good_file_is_read(tmp_path):
         ({"q": None}, "no 'q'"),
         ({"time": None}, "no 'time'"),
         ({"about": np.array("{")}, "JSONDecodeError"),
-        ({"about": np.array("[1]")}, "says nothing about a model"),
+        ({"about": np.array("[1]")}, "does not name a model"),
         ({"about": np.array('{"format": 1}')}, "'model' is None"),
         ({"about": np.array(json.dumps(metadata(MODEL, {}) | {"settings": 3}))}, "'settings' is 3"),
         ({"about": np.zeros(3)}, "expected text"),

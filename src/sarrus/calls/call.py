@@ -57,7 +57,7 @@ def _careful(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, A
     arguments = algorithm.signature.bind(*args, **kwargs).arguments
     model = arguments.pop("model")
     if not isinstance(model, Model):
-        raise StateError(f"{algorithm.name}: the first argument is a sarrus Model, got {type(model).__name__}")
+        raise StateError(f"{algorithm.name}: the first argument must be a sarrus.Model, got {type(model).__name__}")
     check_model(algorithm, model)
     given = {name: arguments[name] for name in algorithm.input_names if arguments.get(name) is not None}
     options = {name: x for name, x in arguments.items() if name not in algorithm.input_names}

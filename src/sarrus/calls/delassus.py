@@ -58,7 +58,7 @@ def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0
     method = default_delassus_method(model) if method is None or is_auto(method) else method
     check_name("method of delassus:", method, delassus_methods())
     if not (np.isfinite(damping) and damping >= 0.0):
-        raise StateError(f"delassus: the damping is {damping!r}: it must be finite and not negative")
+        raise StateError(f"delassus: damping is {damping!r}: expected a finite number, zero or positive")
     Lambda_inv = find(method)(model, q)
     return Lambda_inv if damping == 0.0 else Lambda_inv + damping * np.eye(Lambda_inv.shape[-1])
 

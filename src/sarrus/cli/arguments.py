@@ -150,7 +150,7 @@ def configuration(model: Model, text: str) -> np.ndarray:
 def controller_from(text: str, model: Model, q0: Array, kp: float | None, kd: float | None, dt: float) -> Any:
     """The controller that the text names, for `simulate`."""
     if text != "pd" and (kp is not None or kd is not None):
-        raise StateError("--kp and --kd are gains of --controller pd")
+        raise StateError("--kp and --kd are the gains of --controller pd: give that, too")
     if text == "none":
         return None
     if text == "pd":
@@ -221,9 +221,9 @@ def frame_option(method: str, model: Model, frame: str | None) -> dict[str, str]
     """The option `frame` of a method that has one; an error that says so where it is missing, or not for it."""
     wants = "frame" in find(method).options
     if wants and frame is None:
-        raise UnsupportedError(f"{method} is of a frame: give --frame NAME. Valid: {listed(model.frame_names, 12)}")
+        raise UnsupportedError(f"{method} needs a frame: give --frame NAME. Valid: {listed(model.frame_names, 12)}")
     if frame is not None and not wants:
-        raise UnsupportedError(f"--frame {frame}: {method} is not of a frame")
+        raise UnsupportedError(f"--frame {frame}: {method} does not take a frame")
     if frame is not None:
         model.frame(frame)
     return {} if frame is None else {"frame": frame}

@@ -19,7 +19,7 @@ from rich.progress import Progress
 
 import sarrus
 from sarrus.cli import arguments
-from sarrus.cli.console import table
+from sarrus.cli.console import print_plain, print_table, table
 from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peers
 from sarrus.codegen.runtime.compile import compile as compile_kernel
 from sarrus.codegen.runtime.kernel import Kernel
@@ -91,7 +91,7 @@ def measure(
     notes: list[str] = []
     own = kernel(*first)
     named = dict(zip(find(method).output_names, own if isinstance(own, tuple) else (own,), strict=True))
-    for peer in (*pinocchio_peers(model, method, arrays), mujoco_peer(robot, model, method, arrays)):
+    for peer in (*pinocchio_peers(model, method, arrays, options), mujoco_peer(robot, model, method, arrays)):
         if isinstance(peer, str):
             notes.append(peer)
             continue
@@ -168,7 +168,7 @@ def _agree(name: str, got: np.ndarray, expected: np.ndarray, within: float = _DI
     scale = max(float(np.abs(expected).max(initial=0.0)), 1e-300)
     error = float(np.abs(got - expected).max(initial=0.0)) / scale
     if not error <= within:
-        raise UnsupportedError(f"{name} disagrees with Sarrus by {error:.1e} (relative): what disagrees is not timed")
+        raise UnsupportedError(f"{name} disagrees with Sarrus by {error:.1e} (relative), so it is not timed")
 
 
 def _show(console: Console, report: dict[str, Any]) -> None:
@@ -186,14 +186,15 @@ def _show(console: Console, report: dict[str, Any]) -> None:
         )
         for row in report["rows"]
     ]  # fmt: skip
-    console.print(table(("", *columns), rows, numbers=columns))
-    console.print(
-        "us / state: median of all rounds, and the best one: far apart on a machine that others use, too.\n"
-        f"x Sarrus: time against Sarrus' single call (single calls) or 1-thread batch of {report['batch']} (batches), "
-        "median of the rounds' ratios."
+    print_table(console, table(("", *columns), rows, numbers=columns))
+    print_plain(
+        console,
+        "us / state: median of all rounds; best: the fastest round. They differ widely if the machine is busy.\n"
+        f"x Sarrus: time relative to Sarrus' single call or to its batch of {report['batch']} on one thread, median of "
+        "the ratios within rounds.",
     )
     for note in report["notes"]:
-        console.print(note, markup=False)
+        print_plain(console, note)
 
 
 class Timing(NamedTuple):

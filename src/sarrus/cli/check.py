@@ -9,7 +9,7 @@ from rich.console import Console
 
 import sarrus
 from sarrus.cli import arguments
-from sarrus.cli.console import print_plain, spinner, table
+from sarrus.cli.console import print_plain, print_table, spinner, table
 
 AT_FAULT = 1  # exit code: loops that do not close, or constraints that contradict each other
 
@@ -52,7 +52,7 @@ def _show(console: Console, found: sarrus.Diagnosis) -> None:
             (c.name, c.kind, c.between, f"{c.error:.1e}", str(c.rows), str(c.rank), str(c.redundant or ""))
             for c in found.constraints
         ]
-        console.print(table(("constraint", "kind", "between", *numbers), rows, numbers))
+        print_table(console, table(("constraint", "kind", "between", *numbers), rows, numbers))
     for line in rest:
         print_plain(
             console, line, "yellow" if line.startswith(("singular", "conflict")) or "not assembled" in line else ""

@@ -24,11 +24,11 @@ def table(
 
 
 def print_table(console: Console, made: Table) -> None:
-    """A table. Where it goes to a file or a pipe, as wide as it is: names are not broken that somebody looks for."""
-    if not console.is_terminal:
-        needed = Measurement.get(console, console.options.update(max_width=10_000), made).maximum
-        console = Console(file=console.file, width=max(console.width, needed), quiet=console.quiet)
-    console.print(made)
+    """A table whose names are not broken, since somebody may look for them. Cells are broken between words where a
+    terminal is narrow; a file or a pipe gets whole lines."""
+    least, most = Measurement.get(console, console.options.update(max_width=10_000), made)
+    width = max(console.width, least if console.is_terminal else most)
+    Console(file=console.file, width=width, quiet=console.quiet, force_terminal=console.is_terminal).print(made)
 
 
 def print_plain(console: Console, text: str, style: str = "") -> None:

@@ -30,7 +30,9 @@ def paper(
     The benchmarks are not part of the package, so this needs a clone of the repository. An interrupted run continues.
     """
     if not Path("benchmarks/paper/__main__.py").is_file():
-        raise UnsupportedError("sarrus paper: there is no benchmarks/paper here. Run it in a clone of the repository")
+        raise UnsupportedError(
+            "sarrus paper: there is no directory benchmarks/paper here. Run this in a clone of the repository"
+        )
     flags = [*(["--quick"] if quick else []), *(["--again"] if again else []), "--out", str(out)]
     chosen = ["--only", *only] if only else []
     raise typer.Exit(

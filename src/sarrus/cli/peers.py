@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sarrus.cli.pinocchio_methods import OF_TREES, add_frame
 from sarrus.cli.pinocchio_twin import in_columns, pinocchio_constraints, pinocchio_twin
 from sarrus.errors import UnsupportedError
 from sarrus.importers.document import read_document
@@ -48,10 +49,14 @@ def robot_file(robot: str) -> Path | None:
     return path if kind != "zoo" and path.is_file() else None
 
 
-def pinocchio_peers(model: Model, method: str, arrays: list[np.ndarray]) -> list[Peer | str]:
+def pinocchio_peers(
+    model: Model, method: str, arrays: list[np.ndarray], options: dict[str, Any] | None = None
+) -> list[Peer | str]:
     """Pinocchio on the same robot and states, every method of it that computes the same, or why there is none."""
     constrained = find(method).output_names[:2] == ("qdd", "forces")  # derivatives among them
-    if method not in ("aba", "rnea", "crba", *_DERIVATIVES) and not (constrained and model.active_constraints):
+    if method not in ("aba", "rnea", "crba", *_DERIVATIVES, *OF_TREES) and not (
+        constrained and model.active_constraints
+    ):
         return [f"Pinocchio: no counterpart of {method}{' without constraints' if constrained else ''}"]
     try:
         import pinocchio  # noqa: F401
@@ -63,6 +68,8 @@ def pinocchio_peers(model: Model, method: str, arrays: list[np.ndarray]) -> list
             return [_constrained_derivatives(twin, model, arrays)]
         if constrained:
             return [_constrained(twin, model, name, arrays) for name in _MU]
+        if method in OF_TREES:
+            return [_of_kinematics(twin, model, method, arrays, options or {})]
     except UnsupportedError as error:
         return [f"Pinocchio: {error}"]
     return [_derivatives(twin, method, arrays) if method in _DERIVATIVES else _of_a_tree(twin, method, arrays)]
@@ -81,6 +88,15 @@ def _of_a_tree(twin: Any, method: str, arrays: list[np.ndarray]) -> Peer:
     if method == "crba":
         reference = np.triu(reference) + np.triu(reference, 1).T
     return Peer("Pinocchio", single, batch, {find(method).output_names[0]: reference})
+
+
+def _of_kinematics(twin: Any, model: Model, method: str, arrays: list[np.ndarray], options: dict[str, Any]) -> Peer:
+    first = [np.ascontiguousarray(x[0]) for x in arrays]
+    frame = [add_frame(twin, model, options["frame"])] if "frame" in options else []
+    single = partial(OF_TREES[method], twin, twin.createData(), *first, *frame)
+    found = single()
+    values = found if isinstance(found, tuple) else (found,)
+    return Peer("Pinocchio", single, None, dict(zip(find(method).output_names, map(np.array, values), strict=False)))
 
 
 def _derivatives(twin: Any, method: str, arrays: list[np.ndarray]) -> Peer:

@@ -24,19 +24,35 @@ _UNALIGNED = {
 
 
 def pinocchio_twin(model: Model) -> Any:
-    """A `pinocchio.Model`; its q is ours. An error in words where a joint has no counterpart with the same q."""
+    """A `pinocchio.Model`; its q is ours. An error in words where a joint has no counterpart with the same q, or where
+    branches are interleaved: Pinocchio's sparse matrices take for granted that they are not."""
     import pinocchio as pin
+
+    if not _is_depth_first(model):
+        raise UnsupportedError("it needs the bodies of each branch to be numbered one after the other")
 
     twin = pin.Model()
     twin.gravity.linear[:] = model.gravity
     for body in model.bodies:
-        twin.addJoint(body.parent + 1, _joint(pin, body), _se3(pin, body.placement), body.joint.name)
+        twin.addJoint(body.parent + 1, _joint(pin, body), se3(pin, body.placement), body.joint.name)
         mass, c = float(body.inertia.mass), body.inertia.h
         com = c / mass if mass else c
         inertia = body.inertia.Io - mass * (com @ com * np.eye(3) - np.outer(com, com))
         twin.appendBodyToJoint(twin.njoints - 1, pin.Inertia(mass, com, inertia), pin.SE3.Identity())
     twin.armature = np.concatenate([np.zeros(0), *(body.joint.armature for body in model.bodies)])
     return twin
+
+
+def _is_depth_first(model: Model) -> bool:
+    """Whether the parent of each body is the body before it, or one of that body's ancestors."""
+    path: list[int] = []
+    for i, body in enumerate(model.bodies):
+        while path and path[-1] != body.parent:
+            path.pop()
+        if not path and body.parent != WORLD:
+            return False
+        path.append(i)
+    return True
 
 
 def pinocchio_constraints(model: Model, twin: Any) -> tuple[Any, Any]:
@@ -49,7 +65,7 @@ def pinocchio_constraints(model: Model, twin: Any) -> tuple[Any, Any]:
         sides: list[Any] = []
         for name in frames:
             frame = model.frame(name)
-            sides += [0 if frame.body == WORLD else frame.body + 1, _se3(pin, frame.placement)]
+            sides += [0 if frame.body == WORLD else frame.body + 1, se3(pin, frame.placement)]
         kind = pin.ContactType.CONTACT_6D if dim == 6 else pin.ContactType.CONTACT_3D
         models.append(pin.RigidConstraintModel(kind, twin, *sides, pin.ReferenceFrame.LOCAL))
     for made in models:
@@ -63,7 +79,8 @@ def _held(constraint: Constraint) -> tuple[tuple[str, ...], int]:
         return (constraint.frame,), constraint.size
     if isinstance(constraint, LoopClosure) and constraint.joint in ("weld", "connect", "spherical"):
         return (constraint.frame_a, constraint.frame_b), 6 if constraint.joint == "weld" else 3
-    raise UnsupportedError(f"it has no counterpart of {constraint.name!r}, {constraint.in_words()}")
+    kind, between = constraint.in_words()
+    raise UnsupportedError(f"it has no counterpart of constraint {constraint.name!r} ({kind}: {between})")
 
 
 def _joint(pin: Any, body: Body) -> Any:
@@ -81,7 +98,8 @@ def _joint(pin: Any, body: Body) -> Any:
     return getattr(pin, _UNALIGNED[kind])(*axis)
 
 
-def _se3(pin: Any, placement: Placement) -> Any:
+def se3(pin: Any, placement: Placement) -> Any:
+    """A placement as Pinocchio's."""
     return pin.SE3(np.array(placement.R, float), np.array(placement.p, float))
 
 

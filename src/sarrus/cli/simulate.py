@@ -171,14 +171,15 @@ def simulate(
     if dt is not None and not (np.isfinite(dt) and dt > 0.0):
         raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
     if q is not None and keyframe is not None:
-        raise StateError("--q and --keyframe both say where it starts: give one of them")
+        raise StateError("--q and --keyframe both set the initial configuration: give only one of them")
     if (restitution or stiffness or damping or self_collision or turning or exact_friction) and not contacts:
         raise StateError(
-            "--restitution, --stiffness, --damping, --self-collision, --turning and --exact-friction are of contacts: "
-            "give them without --no-contacts"
+            "--restitution, --stiffness, --damping, --self-collision, --turning and --exact-friction are about "
+            "contacts: "
+            "they cannot be combined with --no-contacts"
         )
     if cluster is not None and batch is None:
-        raise StateError("--cluster is for many robots: give --batch N")
+        raise StateError("--cluster runs many robots: give --batch N, too")
     _check_outputs(save, resume, plot, view)
     console = Console(quiet=quiet or as_json)
     bar = Progress(
@@ -197,7 +198,7 @@ def simulate(
             model = sarrus.embed(loaded) if embed else loaded
             dt = dt or loaded.time_step or _DT
             if 0.0 < duration < dt * (1.0 - 1e-9):
-                raise StateError(f"--duration {duration:g} is shorter than one step of {dt:g} s: nothing would move")
+                raise StateError(f"--duration {duration:g} is shorter than one step of {dt:g} s, so nothing would move")
             chosen = arguments.controller_from(controller, model, q0, kp, kd, dt)
             touching = sarrus.ContactOptions(
                 restitution=restitution,
@@ -299,7 +300,7 @@ def _check_outputs(save: Path | None, resume: bool, plot: Path | None, view: boo
     if plot is not None and plot.suffix not in _PICTURES:
         raise StateError(f"--plot {plot}: a picture's file ends with {', '.join(_PICTURES)}")
     if resume and (save is None or save.suffix != ""):
-        raise StateError("--resume goes on with a directory: give it as --save DIRECTORY")
+        raise StateError("--resume continues a recording: name its directory with --save DIRECTORY")
     for wanted, package, extra in ((plot is not None, "matplotlib", "plots"), (view, "viser", "viewer")):
         if wanted and importlib.util.find_spec(package) is None:
             raise MissingDependencyError(f'this needs {package}: pip install "sarrus[{extra}]"')

@@ -82,10 +82,13 @@ def checked_stages(stages: Sequence[LqrStage], size: int | None) -> list[Stage]:
         B = _array(f"B of {what}", s.B, None)
         n, m = B.shape
         if not (s.parent == START or 0 <= s.parent < i):
-            raise ModelError(f"{what}: its parent is {s.parent!r}: expected -1, or the number of a stage before it")
+            raise ModelError(f"{what}: the parent is {s.parent!r}: expected -1 or the number of an earlier stage")
         if s.parent == START and size is None:
             if i > 0:
-                raise ModelError(f"{what} follows the initial state, which is not given: only stage 0 may, and is free")
+                raise ModelError(
+                    f"{what} has no parent, and no initial state x0 is given: then only stage 0 may have no "
+                    "parent, and its state is free"
+                )
             A = np.zeros((n, 0))
         else:
             A = _array(f"A of {what}", s.A, (n, (size or 0) if s.parent == START else out[s.parent].n))
@@ -93,7 +96,7 @@ def checked_stages(stages: Sequence[LqrStage], size: int | None) -> list[Stage]:
         c, q, r = (_array(f"{key} of {what}", getattr(s, key), (k,)) for key, k in (("c", n), ("q", n), ("r", m)))
         out.append(Stage(s.parent, A, B, c, Q, q, R, r))
     if not out:
-        raise ModelError("lqr: no stages")
+        raise ModelError("lqr: there are no stages")
     return out
 
 

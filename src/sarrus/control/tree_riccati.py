@@ -112,7 +112,7 @@ def through(stage: Stage, V: CostToGo, passed: Passed, number: int) -> tuple[Arr
     lowest = np.linalg.eigvalsh(D) if len(D) else np.ones(1)
     if not lowest[0] > _RANK * max(lowest[-1], np.abs(stage.R).max(initial=0.0)):
         raise IllPosedError(
-            f"stage {number}: nothing says how large its control is to be: R + B^T (cost to go) B is not positive "
+            f"stage {number}: its control is not determined: R + B^T (cost to go) B is not positive "
             f"definite (lowest eigenvalue {lowest[0]:.3g})"
         )
     Di = np.linalg.inv(D)

@@ -53,7 +53,7 @@ def diagnose(model: Model, q: Any = None, v: Any = None, k: Any = None) -> Diagn
     1
     """
     if not model.is_numeric:
-        raise UnsupportedError("diagnose: the model has symbols in it; give them numbers first")
+        raise UnsupportedError("diagnose: the model contains symbols; give them values first")
     model = model.spanning  # what is embedded must hold as well
     given = starting_configuration(model) if q is None else check_configuration(model, q)
     if given.ndim != 1:

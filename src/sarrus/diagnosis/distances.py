@@ -120,4 +120,6 @@ def _shape(coal: Any, geometry: Geometry) -> Any:
         for vertex in np.asarray(shape.vertices, dtype=float):
             points.append(vertex)
         return coal.ConvexBase.convexHull(points, False, None)
-    raise UnsupportedError(f"geometry {geometry.name!r}: no distance of a {type(shape).__name__} from this")
+    raise UnsupportedError(
+        f"geometry {geometry.name!r}: distances from a {type(shape).__name__} to this shape are not supported"
+    )

@@ -82,8 +82,8 @@ class _Writer:
         carried = [b.name for b in self.model.bodies if b.parent == i]
         if len(carried) != 1:
             raise UnsupportedError(
-                f"to_mjcf: body {body.name!r} has no mass, moves, and carries {len(carried)} bodies; MuJoCo moves no "
-                f"body without mass. Give it some, or `model.lock({body.joint.name!r})`"
+                f"to_mjcf: body {body.name!r} has no mass, moves, and carries {len(carried)} bodies; MuJoCo does not "
+                f"move bodies without mass. Give it a mass, or use `model.lock({body.joint.name!r})`"
             )
 
     def _body(self, chain: list[int]) -> None:
@@ -112,7 +112,8 @@ class _Writer:
     def _check_free(self, body: Body, pose: Placement) -> None:
         if body.parent != WORLD:
             raise UnsupportedError(
-                f"to_mjcf: {body.joint.name!r} is a free joint on a body; MuJoCo has them on the world"
+                f"to_mjcf: {body.joint.name!r} is a free joint on a moving body; in MuJoCo, free joints belong to "
+                "children of the world"
             )
         if np.abs(pose.p).max() > _NEUTRAL or np.abs(pose.R - np.eye(3)).max() > _NEUTRAL:
             self.report.add(
@@ -136,7 +137,7 @@ class _Writer:
             parts = [("slide", axis, slice(k, k + 1)) for k, axis in enumerate(axes)]
         else:
             raise UnsupportedError(
-                f"to_mjcf: joint {joint.name!r} is {kind}, which MuJoCo has not. Valid: revolute, continuous, "
+                f"to_mjcf: joint {joint.name!r} is {kind}, which MuJoCo does not have. Valid: revolute, continuous, "
                 f"prismatic, cylindrical, universal, translation, spherical, free"
             )
         names = [joint.name] if len(parts) == 1 else [f"{joint.name}/{k}" for k in range(len(parts))]

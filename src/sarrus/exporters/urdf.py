@@ -91,7 +91,7 @@ class _Writer:
                 "translation": [("prismatic", axis) for axis in np.eye(3)]}.get(kind)  # fmt: skip
         if not axes:
             raise UnsupportedError(
-                f"to_urdf: joint {joint.name!r} is {kind}, which URDF has not. Valid: {', '.join(_TYPES)}, "
+                f"to_urdf: joint {joint.name!r} is {kind}, which URDF does not have. Valid: {', '.join(_TYPES)}, "
                 f"cylindrical, universal, translation"
             )
         placement = body.placement

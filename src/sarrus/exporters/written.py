@@ -46,7 +46,7 @@ class Report:
 
 def check_numeric(model: Model, form: str) -> None:
     if not model.is_numeric:
-        raise UnsupportedError(f"{form}: the model has symbols in it; give them numbers first")
+        raise UnsupportedError(f"{form}: the model contains symbols; give them values first")
 
 
 def numbers(values: Any) -> str:

@@ -55,5 +55,5 @@ def checked(
         common = np.broadcast_shapes(*leading)
     except ValueError:
         names = ", ".join(f"{p.name} {s}" for p, s in zip(ports, leading, strict=True))
-        raise StateError(f"{kernel.method}: leading dimensions that do not go together: {names}") from None
+        raise StateError(f"{kernel.method}: leading dimensions do not match: {names}") from None
     return [expand(x, (*common, *p.shape)) for x, p in zip(ready, ports, strict=True)]

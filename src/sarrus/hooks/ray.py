@@ -84,10 +84,10 @@ def dataset(
 def _rollout_work(simulation: Simulation, given: dict[str, Any], steps: int | None) -> tuple[Any, Piece]:
     """What workers do, as they share it; and the arrays of which each piece gets a part."""
     if not isinstance(simulation, Simulation):
-        raise UnsupportedError(f"the first argument is a sarrus.Simulation, got {type(simulation).__name__}")
+        raise UnsupportedError(f"the first argument must be a sarrus.Simulation, got {type(simulation).__name__}")
     if callable(given["controls"]) or (simulation.controller is not None and callable(simulation.controller)):
         raise UnsupportedError(
-            "a Python function does not travel to workers: take sarrus.pd, sarrus.controller, arrays"
+            "a Python function cannot be sent to workers. Valid: sarrus.pd, sarrus.controller, arrays"
         )
     if np.ndim(given["q0"]) != 2:
         raise StateError(f"q0: expected states (B, {simulation.model.nq}), got shape {np.shape(given['q0'])}")
@@ -158,7 +158,7 @@ def _count(many: Piece) -> int:
         if len(x) != count:
             raise StateError(f"{name} has {len(x)} states, {first} has {count}")
     if not count:
-        raise StateError(f"{first}: there are no states to compute")
+        raise StateError(f"{first}: the batch is empty")
     return count
 
 
@@ -211,9 +211,11 @@ def _directory(path: Path, count: int, size: int, resume: bool) -> Path:
     what, note = {"states": count, "piece": size}, path / "pieces.json"
     if note.is_file():
         if not resume:
-            raise StateError(f"{path} has pieces in it: resume=True goes on with them, or take another directory")
+            raise StateError(
+                f"{path} already contains results: pass resume=True to continue them, or use another directory"
+            )
         if (known := json.loads(note.read_text())) != what:
-            raise StateError(f"{path} has pieces of {known}, and these are {what}: take another directory")
+            raise StateError(f"{path} has pieces of {known}, and these are {what}: use another directory")
     note.write_text(json.dumps(what))
     return path
 
@@ -239,7 +241,7 @@ def read(directory: str | os.PathLike[str]) -> Piece:
     path = Path(directory)
     note = path / "pieces.json"
     if not note.is_file():
-        raise StateError(f"{path} has no pieces in it")
+        raise StateError(f"{path} contains no results")
     known = json.loads(note.read_text())
     pieces = -(-known["states"] // known["piece"])
     files = [path / _WHAT.format(k, pieces) for k in range(pieces)]

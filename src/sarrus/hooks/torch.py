@@ -164,7 +164,7 @@ def _batch_first(size: int, in_dims: Any, tensors: Any) -> list[Any]:
 def _pulled_back(kernel: Kernel, jacobian: Jacobian | None, tensors: Any, gradients: Any, needed: Any) -> list[Any]:
     """Gradients of inputs, of those of outputs: their products with the Jacobians' rows."""
     if jacobian is None:
-        raise UnsupportedError(f"{kernel.method}: second derivatives are not known")
+        raise UnsupportedError(f"{kernel.method}: second derivatives are not supported")
     wanted = [n for n, name in enumerate(kernel.input_names) if name in jacobian.inputs and needed[n]]
     names = tuple(kernel.input_names[n] for n in wanted)
     matrices = jacobian.matrices(names, list(tensors), lambda k, x: _call_of(k, None)(list(x)), torch.matmul)

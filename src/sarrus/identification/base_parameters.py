@@ -46,7 +46,8 @@ def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> B
     """
     if motors and model.embedding is None:
         raise UnsupportedError(
-            f"motors are of robots with embedded constraints, and {model.name!r} has none: its joints are its motors"
+            f"only robots with embedded constraints have motors apart from their joints, and {model.name!r} has no "
+            "embedded constraints"
         )
     Y = _stacked(model, tuple(motors), rng) if model.nv else np.zeros((0, 10 * model.nb))
     scale = np.linalg.norm(Y, axis=0)

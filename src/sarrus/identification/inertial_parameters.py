@@ -37,7 +37,7 @@ def inertial_parameters(model: Model) -> Array:
     (20,)
     """
     if not model.is_numeric:
-        raise UnsupportedError(f"{model.name!r} has symbols: its inertial parameters are no numbers")
+        raise UnsupportedError(f"{model.name!r} contains symbols, so its inertial parameters are not numbers")
     return np.concatenate([np.zeros(0), *(_of_inertia(body.inertia) for body in model.bodies)])
 
 

@@ -65,7 +65,7 @@ def as_path(source: Any) -> Path:
     if not text:
         raise ImportFileError("the path of the file is empty")
     if "\0" in text:
-        raise ImportFileError(f"{shown(text)} is no path: it contains a NUL character")
+        raise ImportFileError(f"{shown(text)} is not a path: it contains a NUL character")
     with reading(shown(text)):
         return Path(text).expanduser()
 
@@ -188,7 +188,7 @@ def _parse(content: bytes, name: str, encoding: str | None) -> Any:
         recover=True, remove_comments=True, remove_pis=True, resolve_entities=False, no_network=True, encoding=encoding
     )
     if b"\0" in content and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):  # UTF-16 has NUL bytes, and says so first
-        raise ImportFileError(f"{name}: this is no text: it contains NUL bytes")
+        raise ImportFileError(f"{name}: this is not a text file: it contains NUL bytes")
     if _DECLARATIONS.search(content):
         raise ImportFileError(f"{name}: it declares entities (<!DOCTYPE [...]>), which are not read")
     root = etree.fromstring(content.lstrip(), parser)

@@ -52,7 +52,10 @@ def load(
     """
     if isinstance(source, (list, tuple)):
         if extended is not None:
-            raise ImportFileError("load: `extended` is about one URDF: load that alone, and `sarrus.attach` the others")
+            raise ImportFileError(
+                "load: `extended` describes a single URDF. Load that file alone, and add the others with "
+                "`sarrus.attach`"
+            )
         one = partial(load, floating_base=floating_base, allow_nonphysical=allow_nonphysical)
         return _one_world([one(x, allow_outside=allow_outside) for x in source])
     if isinstance(source, str) and source.startswith(EXAMPLE):

@@ -125,7 +125,7 @@ def _text(file: Path) -> str:
     try:
         return read_bytes(file, YAML_BYTES, may_be_empty=True).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ImportFileError(f"{file}: this is no text in UTF-8: {error.reason} at byte {error.start}") from error
+        raise ImportFileError(f"{file}: this is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _plain(file: Path, node: Any) -> Any:
@@ -138,9 +138,9 @@ def _plain(file: Path, node: Any) -> Any:
     for key, value in node.value:
         name = _plain(file, key)
         if not isinstance(name, str):
-            raise ImportFileError(f"{file}, line {key.start_mark.line + 1}: a key is a word")
+            raise ImportFileError(f"{file}, line {key.start_mark.line + 1}: a key must be a word")
         if name in found:
-            raise ImportFileError(f"{file}, line {key.start_mark.line + 1}: there is a key {name!r} already")
+            raise ImportFileError(f"{file}, line {key.start_mark.line + 1}: there is already a key {name!r}")
         found[name] = _plain(file, value)
     return found
 

@@ -79,7 +79,7 @@ def actuator(
     terms = {joint: 1.0} if isinstance(joint, str) else dict(joint)
     what = f"actuator {name!r}"
     if not terms:
-        raise ModelError(f"{what} acts on no joint")
+        raise ModelError(f"{what} does not act on any joint")
     return Actuator(
         name,
         tuple((x, _numbers(f"coefficient of joint {x!r}", what, c, 1)[0]) for x, c in terms.items()),

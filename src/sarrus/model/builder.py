@@ -99,10 +99,10 @@ class ModelBuilder:
         if name == WORLD_NAME:
             raise NameClashError(f"a body cannot be called {WORLD_NAME!r}: that is the name of the ground")
         if self.has_name(name):
-            raise NameClashError(f"there is a body or frame {name!r} already")
+            raise NameClashError(f"there is already a body or frame {name!r}")
         joint_name = joint_name or f"{name}_joint"
         if joint_name in self._joint_names:
-            raise NameClashError(f"there is a joint {joint_name!r} already")
+            raise NameClashError(f"there is already a joint {joint_name!r}")
         made = make_joint(joint_name, joint, axis, second_axis, pitch, carried)
         pose = placement(position, rotation, joint_name, "joint ")
         self._links[name] = _Link(name, parent, made, pose, self._inertia(name, mass, com, inertia, allow_nonphysical))
@@ -112,14 +112,14 @@ class ModelBuilder:
     def add_frame(self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> ModelBuilder:
         """Name a pose on a body (or on "world")."""
         if self.has_name(name):
-            raise NameClashError(f"there is a body or frame {name!r} already")
+            raise NameClashError(f"there is already a body or frame {name!r}")
         self._frames[name] = (body, placement(position, rotation, name))
         return self
 
     def add_constraint(self, constraint: Constraint) -> ModelBuilder:
         """Declare a constraint; its names are checked by `build`."""
         if constraint.name in self._constraints:
-            raise NameClashError(f"there is a constraint {constraint.name!r} already")
+            raise NameClashError(f"there is already a constraint {constraint.name!r}")
         self._constraints[constraint.name] = constraint
         return self
 
@@ -134,7 +134,7 @@ class ModelBuilder:
         force_range    likewise of the force, before the gear
         """
         if name in self._actuators:
-            raise NameClashError(f"there is an actuator {name!r} already")
+            raise NameClashError(f"there is already an actuator {name!r}")
         self._actuators[name] = actuator(name, joint, **numbers)
         return self
 
@@ -199,7 +199,7 @@ class ModelBuilder:
             made_up = (f"{body}_geometry_{k}" for k in count())
             name = next(x for x in made_up if x not in self._geometries)
         if name in self._geometries:
-            raise NameClashError(f"there is a geometry {name!r} already")
+            raise NameClashError(f"there is already a geometry {name!r}")
         pose = placement(position, rotation, name, "geometry ")
         self._geometries[name] = (body, make_geometry(name, body, shape, pose, **numbers))
         return self
@@ -313,8 +313,8 @@ class ModelBuilder:
             stuck = next(name for name in names if name not in placed)
             cycle = ring(stuck, {link.name: link.parent for link in self._links.values()})
             raise ModelError(
-                f"cyclic parents: {' <- '.join(map(repr, cycle))}. Break the cycle by a constraint "
-                f"(a loop closure) instead of a joint"
+                f"cyclic parents: {' <- '.join(map(repr, cycle))}. Replace one of these joints "
+                f"by a constraint (a loop closure)"
             )
         return order
 
@@ -323,7 +323,7 @@ class ModelBuilder:
         c = field(com, (3,), f"com of body {name!r}")
         Ic = field(np.zeros((3, 3)) if inertia is None else inertia, (3, 3), f"inertia of body {name!r}")
         if isinstance(m, (float, np.floating)) and m < 0.0:
-            raise InertiaError(f"body {name!r} has mass {m:g}: a mass is not negative")
+            raise InertiaError(f"body {name!r} has mass {m:g}: a mass must not be negative")
         if is_numeric(Ic):
             problem = nonphysical(Ic, m)
             if problem and not allow_nonphysical:

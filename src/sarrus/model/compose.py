@@ -44,7 +44,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
     mount = model.frame(frame)
     if other.embedding is not None:
         raise ModelError(
-            f"attach: {other.name!r} has embedded constraints. Attach `other.spanning` and then embed what is joined"
+            f"attach: {other.name!r} has embedded constraints. Attach `other.spanning`, then embed the result"
         )
 
     def mounted(body: int, placement: Placement) -> tuple[int, Placement]:
@@ -63,7 +63,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
     clashes |= {b.joint.name for b in bodies} & set(model.joint_names)
     clashes |= {named(g.name) for g in other.geometries} & {g.name for g in model.geometries}
     if clashes:
-        raise NameClashError(f"both robots have {', '.join(sorted(map(repr, clashes)))}: give `attach` a prefix")
+        raise NameClashError(f"both robots have {', '.join(sorted(map(repr, clashes)))}: pass prefix=... to `attach`")
     for constraint in (*model.constraints, *other.constraints):
         if constraint.kind is Kind.CENTER_OF_MASS:
             raise ModelError(

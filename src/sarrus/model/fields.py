@@ -25,7 +25,7 @@ def field(value: Any, shape: tuple[int, ...], what: str) -> Array:
     if is_numeric(array) and not np.isfinite(array).all():
         raise ModelError(f"{what} is {array.tolist()}: every number must be finite")
     if is_numeric(array) and np.abs(array).max(initial=0.0) > LARGEST:
-        raise ModelError(f"{what} is {array.tolist()}: numbers beyond {LARGEST:g} cannot be computed with")
+        raise ModelError(f"{what} is {array.tolist()}: numbers beyond {LARGEST:g} are not supported")
     return array
 
 

@@ -57,7 +57,7 @@ def make_pair(a: str, b: str, friction: Any = None, dimensions: Any = None, marg
     """A pair of geometries, by name; None: as the geometries say."""
     what = f"the pair of geometries {a!r} and {b!r}"
     if a == b:
-        raise ModelError(f"{what}: a geometry does not meet itself")
+        raise ModelError(f"{what}: a geometry cannot touch itself")
     return GeometryPair(
         a,
         b,
@@ -79,7 +79,7 @@ def _check_shape(shape: Any, what: str) -> None:
     if isinstance(shape, ConvexMesh):
         vertices = field(shape.vertices, (len(shape.vertices), 3), f"vertices of {what}")
         if len(vertices) < 4:
-            raise ModelError(f"{what} has {len(vertices)} vertices: a convex mesh has four at least")
+            raise ModelError(f"{what} has {len(vertices)} vertices: a convex mesh needs at least four")
     if isinstance(shape, HeightField):
         if shape.heights.ndim != 2 or min(shape.heights.shape) < 2:
             raise ModelError(
@@ -93,7 +93,7 @@ def _friction(value: Any, what: str) -> Friction:
     numbers = _numbers(given)
     if numbers is None or not 1 <= len(numbers) <= 3 or not ((numbers >= 0.0) & (numbers < LARGEST)).all():
         raise ModelError(
-            f"friction of {what} is {value!r}: expected a coefficient that is not negative, up to three of them "
+            f"friction of {what} is {value!r}: expected up to three coefficients, zero or positive "
             f"(sliding, torsional, rolling), or a Friction"
         )
     return Friction(*numbers.tolist())

@@ -69,7 +69,7 @@ def _check_size(what: str, values: Array, may_be_infinite: bool) -> None:
     if not may_be_infinite and not np.isfinite(values).all():
         raise ModelError(f"{said}: it must be finite")
     if not may_be_infinite and (values > LARGEST).any():
-        raise ModelError(f"{said}: numbers beyond {LARGEST:g} are not computed with")
+        raise ModelError(f"{said}: numbers beyond {LARGEST:g} are not supported")
 
 
 def _axes(name: str, joint: AbstractJointType, axis: Any, second_axis: Any) -> tuple[Array, ...]:

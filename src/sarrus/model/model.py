@@ -219,7 +219,8 @@ class Model:
             for constraint in found:
                 if not isinstance(constraint, Constraint):
                     raise ModelError(
-                        f"with_constraints: {constraint!r} is no constraint. They are made by sarrus.contact, connect, "
+                        f"with_constraints: {constraint!r} is not a constraint. Constraints are made by "
+                        "sarrus.contact, connect, "
                         "weld, loop, distance, coupling, link_rows, center_of_mass_constraint"
                     )
                 more.append(constraint)
@@ -254,7 +255,7 @@ class Model:
         friction  a coefficient, up to three (sliding, torsional, rolling), or a `Friction`
         """
         if any(geometry.name == GROUND_NAME for geometry in self.geometries):
-            raise NameClashError(f"there is a geometry {GROUND_NAME!r} already")
+            raise NameClashError(f"there is already a geometry {GROUND_NAME!r}")
         pose = placement((0.0, 0.0, height), None, GROUND_NAME)
         ground = make_geometry(GROUND_NAME, WORLD_NAME, Plane(), pose, friction=friction)
         return replace(self, geometries=(*self.geometries, ground))
@@ -312,7 +313,7 @@ def check_geometries(model: Model) -> None:
         if isinstance(geometry.shape, GROUND) and geometry.body != WORLD:
             raise ModelError(
                 f"geometry {geometry.name!r} on body {model.bodies[geometry.body].name!r}: planes and height fields "
-                f"are of the world"
+                f"must be on the world"
             )
     for pair in model.geometry_pairs:
         for name in (pair.a, pair.b):

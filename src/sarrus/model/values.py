@@ -32,7 +32,7 @@ def with_values(model: Model, values: Mapping[str, float]) -> Model:
                 raise unknown_name("parameter", name, tuple(symbols))
         for name in symbols:
             if name not in values or not np.isfinite(values[name]):
-                raise ModelError(f"parameter {name!r} needs a finite number, and is {values.get(name, 'not given')!r}")
+                raise ModelError(f"parameter {name!r} needs a finite number, got {values.get(name, 'not given')!r}")
         names, numbers = [symbols[name] for name in symbols], [float(values[name]) for name in symbols]
 
         def number(x: Parameter) -> float:

@@ -37,7 +37,9 @@ _NAME, _SMALL, _TITLE = 10.0, 11.0, 16.0  # sizes of letters
 def draw(model: Model, plan: AbstractPlan) -> Drawing:
     """The graph of a model as its plan sees it."""
     if plan.digest != model.digest:
-        raise UnsupportedError(f"this plan is for another model ({plan.model_name!r}), or for another version of it")
+        raise UnsupportedError(
+            f"this plan was made for another model ({plan.model_name!r}), or for another version of it"
+        )
     at, width, depth = _places(model)
     width = max(width, 700.0)
     bottom = _TOP + depth * _Y + 60.0

@@ -57,7 +57,7 @@ def embed(
     1
     """
     if model.embedding is not None:
-        raise ModelError(f"model {model.name!r} is embedded already; begin with `model.spanning`")
+        raise ModelError(f"model {model.name!r} already has embedded constraints; use `model.spanning`")
     structure = _with_numbers(model)
     chosen = _chosen(model, constraints)
     wanted = {k for name in independent for k in range(model.nv)[model.layout.v_of(name)]}

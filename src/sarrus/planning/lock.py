@@ -37,9 +37,11 @@ def lock(model: Model, joints: str | Iterable[str] | Mapping[str, Any]) -> Model
     Motors of locked joints, and keyframes in which those are elsewhere, are left out (lines of `import_report`).
     """
     if model.embedding is not None:
-        raise UnsupportedError(f"model {model.name!r} is embedded: lock joints of `model.spanning`, and embed that")
+        raise UnsupportedError(
+            f"model {model.name!r} has embedded constraints: lock joints of `model.spanning`, then embed the result"
+        )
     if not model.is_numeric:
-        raise UnsupportedError(f"model {model.name!r} has symbols in it; give them numbers first")
+        raise UnsupportedError(f"model {model.name!r} contains symbols; give them values first")
     q = _configuration(model, joints)
     return _Locked(model, q, frozenset([joints] if isinstance(joints, str) else joints)).model()
 

@@ -85,9 +85,9 @@ class Plan:
             data["clusters"] = tuple(_record(Cluster, x) for x in data["clusters"])
             plan = _record(Plan, data)
         except (ValueError, TypeError, KeyError) as error:
-            raise UnsupportedError(f"this is no plan: {type(error).__name__}: {error}") from None
+            raise UnsupportedError(f"this is not a plan: {type(error).__name__}: {error}") from None
         if not plan.candidates:
-            raise UnsupportedError("this is no plan: it has no candidates")
+            raise UnsupportedError("this is not a plan: it has no candidates")
         return plan
 
 

@@ -215,9 +215,9 @@ def recut(model: Model, cuts: Mapping[str, str] | None = None, *, base: str | No
     '...'
     """
     if model.embedding is not None:
-        raise UnsupportedError("recut: the model has embedded constraints: begin with `model.spanning`")
+        raise UnsupportedError("recut: the model has embedded constraints: use `model.spanning`")
     if not model.is_numeric:
-        raise UnsupportedError(f"recut: model {model.name!r} has symbols")
+        raise UnsupportedError(f"recut: model {model.name!r} contains symbols")
     if not isinstance(cuts, Mapping | None):
         raise StateError(f"recut: cuts is {cuts!r}: expected a dictionary, the joint to cut by loop closure")
     found = Recut(model, model, (), ()) if base is None else _on_another_base(model, base)

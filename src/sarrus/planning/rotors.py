@@ -84,7 +84,7 @@ class _Gears(NamedTuple):
 
 def _gears(model: Model) -> _Gears:
     if model.embedding is not None:
-        raise ModelError(f"model {model.name!r} is embedded: begin with `model.spanning`")
+        raise ModelError(f"model {model.name!r} has embedded constraints: use `model.spanning`")
     linear = [c for c in of_type(model.active_constraints, Coupling) if c.is_linear]
     rotors = unseen_rotors(embed(model, [c.name for c in linear])) if linear else []
     names = tuple(model.bodies[i].joint.name for i in rotors)

@@ -64,10 +64,11 @@ def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool =
     'aba'
     """
     if not isinstance(model, Model):
-        raise UnsupportedError(f"plan: the first argument is a sarrus Model, got {type(model).__name__}")
+        raise UnsupportedError(f"plan: the first argument must be a sarrus.Model, got {type(model).__name__}")
     if not model.is_numeric:
         raise UnsupportedError(
-            f"plan: model {model.name!r} has symbols, and what is best depends on numbers. Name a method"
+            f"plan: model {model.name!r} contains symbols, and which method is best depends on their values. Name "
+            "a method"
         )
     found = kept_plan(model, batch) if cache else None
     if found is None:

@@ -257,7 +257,9 @@ class Algorithm(Generic[P, R]):
         stand_in = {x.instead_of: x.name for x in self.inputs if x.instead_of}
         for name, other in stand_in.items():
             if name in names and other in names:
-                raise UnsupportedError(f"{self.name}: the inputs {name!r} and {other!r} say the same: give one of them")
+                raise UnsupportedError(
+                    f"{self.name}: the inputs {name!r} and {other!r} mean the same: give only one of them"
+                )
         missing = [x for x in self.required if x not in names and stand_in.get(x) not in names]
         if missing:
             said = ", ".join(names) or "none"

@@ -111,12 +111,12 @@ def check_model(algorithm: AnyAlgorithm, model: Model, strict: bool = False) -> 
         raise IllPosedError(f"{name}: {model.ill_posed}")
     if Feature.EMBEDDED in algorithm.needs and model.embedding is None:
         raise UnsupportedError(
-            f"{name} needs a model with embedded constraints, and {model.name!r} has none: `sarrus.embed(model)` "
-            f"embeds its loops and couplings"
+            f"{name} needs a model with embedded constraints, and {model.name!r} has none. "
+            f"`sarrus.embed(model)` embeds its loops and couplings"
         )
     if Feature.EMBEDDED in unknown:
         raise UnsupportedError(
-            f"{name} is for trees of bodies, and {model.name!r} has embedded constraints: take ce_{name}, or "
+            f"{name} is for trees of bodies, and {model.name!r} has embedded constraints: use ce_{name}, or "
             f"`model.spanning`"
         )
     if unknown:
@@ -131,14 +131,14 @@ def _refusal(algorithm: AnyAlgorithm, model: Model, unknown: Feature) -> str:
         if x.output_names[0] == algorithm.output_names[0] and x.needs in found_in(model)
         if not unknown_to(x, model, strict=True)
     ]
-    instead = f"Take {', '.join(able)}, or " if able else "Take "
+    instead = f"Use {', '.join(able)}, or " if able else "Use "
     culprit = next((c for c in model.active_constraints if kind_of(c) in unknown), None)
     if culprit is None:
-        return f"does not know {unknown}, which {model.name!r} has. {instead}another model"
+        return f"does not support {unknown}, which {model.name!r} has. {instead}another model"
     known = algorithm.supports & Feature.CONSTRAINTS or algorithm.supports & Feature.EMBEDDED
     return (
-        f"knows no constraints{f' but {known}' if known else ''}, and {culprit.name!r} is a {type(culprit).__name__}. "
-        f"{instead}`model.without_constraints()`"
+        f"supports no constraints{f' but {known}' if known else ''}, and {culprit.name!r} is a "
+        f"{type(culprit).__name__}. {instead}`model.without_constraints()`"
     )
 
 

@@ -138,7 +138,7 @@ def actuated(model: Model, controls: Any) -> Actuated:
         return Actuated(model.actuators, model.gravity_compensation, policy=controls)
     if isinstance(controls, AbstractController):
         raise UnsupportedError(
-            f"controls is {type(controls).__name__}, which gives joint forces. Valid: an array, a function "
+            f"controls is {type(controls).__name__}, which computes joint forces. Valid: an array, a function "
             f"(t, q, v) -> controls, sarrus.controller(casadi_function)"
         )
     return Actuated(model.actuators, model.gravity_compensation, controls)

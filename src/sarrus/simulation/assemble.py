@@ -51,7 +51,7 @@ def assemble(
     ['ok']
     """
     if not model.is_numeric:
-        raise UnsupportedError("assemble: the model has symbols in it; give them numbers first")
+        raise UnsupportedError("assemble: the model contains symbols; give them values first")
     closing = with_position_constraints(model)
     reference = starting_configuration(model) if near is None else check_configuration(model, near)
     wanted, single = _wanted(model, known or {}, reference)

@@ -171,6 +171,6 @@ def controller(function: Any) -> CasadiController:
     >>> law = sarrus.controller(ca.Function("tau", [q, v], [-5.0 * ca.sin(q) - v]))
     """
     if not hasattr(function, "n_instructions") or function.n_in() not in (2, 3):
-        raise UnsupportedError(f"a controller is a casadi.Function of (q, v) or (q, v, t), got {function!r}")
+        raise UnsupportedError(f"a controller must be a casadi.Function of (q, v) or (q, v, t), got {function!r}")
     digest = hashlib.sha256(function.serialize().encode()).hexdigest()
     return CasadiController(digest, function)

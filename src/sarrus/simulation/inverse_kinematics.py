@@ -71,7 +71,7 @@ def inverse_kinematics(
     ['ok']
     """
     if not model.is_numeric:
-        raise UnsupportedError("inverse_kinematics: the model has symbols in it; give them numbers first")
+        raise UnsupportedError("inverse_kinematics: the model contains symbols; give them values first")
     closing = with_position_constraints(model)
     reference = starting_configuration(model) if near is None else check_configuration(model, near)
     wanted = None if posture is None else check_configuration(model, posture)

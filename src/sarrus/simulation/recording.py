@@ -55,7 +55,7 @@ class Recorder:
         if every < 1:
             raise StateError(f"every is {every}: expected at least 1")
         if (folder / ABOUT).exists():
-            raise StateError(f"{folder}: there is a recording already. `Recorder.resume` goes on with it")
+            raise StateError(f"{folder}: there is already a recording here. `Recorder.resume` continues it")
         self._begin(folder, model, dict(settings or {}) | {"record_every": every}, megabytes)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ABOUT).write_text(json.dumps(files.metadata(model, self.settings), indent=1))

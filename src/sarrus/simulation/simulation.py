@@ -112,21 +112,23 @@ class Simulation:
             object.__setattr__(self, "dt", self.model.time_step or _DT)
         if self.parameters is None and not self.model.is_numeric:
             names = ", ".join(symbol.name() for symbol in symbols_of(self.model))
-            raise StateError(f"{self.model.name!r} has symbols: give parameters={{name: value}} of {names}")
+            raise StateError(f"{self.model.name!r} contains symbols: give parameters={{name: value}} of {names}")
         if self.parameters is not None:
             with_values(self.model, self.parameters)  # which are checked by being put in
         if not isinstance(self.integrator, str) or self.integrator not in ("auto", *INTEGRATORS):
             raise unknown_name("integrator", self.integrator, ("auto", *INTEGRATORS))
         check_name("dtype", self.dtype, ("float64", "float32"))
         if self.dtype == "float32" and self.integrator == "adaptive":
-            raise UnsupportedError("the adaptive integrator needs float64: float32 rounds more than a step errs")
+            raise UnsupportedError(
+                "the adaptive integrator needs float64: float32 rounds more than the error that it controls"
+            )
         positive_number("dt", self.dt)
         positive_number("accuracy", self.accuracy)
         whole_number("record_every", self.record_every, least=1)
         if self.threads is not None:
             whole_number("threads", self.threads, least=1)
         if isinstance(self.record, str) or not isinstance(self.record, Iterable):
-            raise StateError(f"record is {self.record!r}: expected several names. Valid: {', '.join(FIELDS)}")
+            raise StateError(f"record is {self.record!r}: expected a tuple of names. Valid: {', '.join(FIELDS)}")
         object.__setattr__(self, "record", tuple(self.record))
         for name in self.record:
             check_name("recorded array", name, FIELDS)
@@ -137,7 +139,7 @@ class Simulation:
         if not isinstance(self.contacts, bool | ContactOptions):
             raise StateError(f"contacts is {self.contacts!r}. Valid: True, False, sarrus.ContactOptions(...)")
         if self._contact is not None and self.parameters is not None:
-            raise UnsupportedError("a model with symbols touches nothing yet: give contacts=False")
+            raise UnsupportedError("models with symbols have no contacts yet: pass contacts=False")
         if self._contact is not None and self.integrator not in ON_GROUND:
             raise UnsupportedError(
                 f"integrator {self.integrator!r} knows no impacts. Valid with contacts: {', '.join(ON_GROUND)}; "
@@ -145,8 +147,8 @@ class Simulation:
             )
         if self._contact is not None and self.method is not None and not is_auto(self.method):
             raise UnsupportedError(
-                f"method {self.method!r} is of motion without contacts; with contacts, dynamics are solved in joint "
-                f"space. Give no method, or contacts=False"
+                f"method {self.method!r} is for motion without contacts; with contacts, dynamics are solved in joint "
+                f"space. Leave out the method, or pass contacts=False"
             )
         method, _ = find(self._method), self._project_every  # which are checked by being found
         if not isinstance(self.options, dict | None):
@@ -363,14 +365,14 @@ class Simulation:
         for name in varied:
             check_name("what robots of a batch differ in:", name, VARIED)
         if "friction" in varied and self._contact is None:
-            raise StateError("friction cannot vary where nothing touches")
+            raise StateError("friction cannot vary in a simulation without contacts")
         if "gains" in varied and not isinstance(self.controller, PD):
-            raise StateError("gains cannot vary: there is nothing that has gains (sarrus.pd)")
+            raise StateError("gains cannot vary: no controller has gains (sarrus.pd)")
         stepper = self._stepper(tau, controls, external_forces, 1, 1, True, one_step=True)
         if stepper.functions or self.integrator == "adaptive":
             raise UnsupportedError(
-                "steps in native code have one size, and controllers that are compiled in (sarrus.pd, "
-                "sarrus.controller): no Python function, nor the adaptive integrator"
+                "steps in native code have a fixed size and compiled controllers (sarrus.pd, sarrus.controller): "
+                "neither a Python function nor the adaptive integrator is possible here"
             )
         kernels = stepper.kernels
         if varied:
@@ -541,8 +543,8 @@ class Simulation:
         """What differentiates steps with these inputs, and the inputs, (B, T, ...) each."""
         if self._contact is not None:
             raise UnsupportedError(
-                "the gradient of a rollout with contacts is not there yet: `linearize` has A and B of each step, "
-                "contacts=False differentiates motion without them, and feet that stay where they are can be "
+                "gradients of rollouts with contacts are not supported yet: `linearize` gives A and B of each step, "
+                "contacts=False differentiates motion without contacts, and feet that stay in place can be declared as "
                 "constraints (`sarrus.contact`)"
             )
         if self.integrator == "adaptive":

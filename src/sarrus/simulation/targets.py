@@ -54,7 +54,9 @@ def as_targets(model: Model, targets: Mapping[str, Any], center_of_mass: Any, ax
         center_of_mass_constraint(axes)  # are these axes?
         values["center of mass"] = _numbers("the centre of mass", center_of_mass, len(axes))
     if not values:
-        raise StateError("inverse_kinematics: no target. Give frames with positions or poses, or `center_of_mass`")
+        raise StateError(
+            "inverse_kinematics: there is no target. Give frames with positions or poses, or `center_of_mass`"
+        )
     return Targets((tuple(points), tuple(poses), axes if center_of_mass is not None else ""), values)
 
 

@@ -41,7 +41,7 @@ class TimeLoop:
         if save is not None and Path(fspath(save)).suffix not in SUFFIXES:
             return self._stream(q, v, Path(fspath(save)), resume)
         if resume:
-            raise StateError(f"resume goes on with a directory, given as `save`; got {save!r}")
+            raise StateError(f"resume continues a recording: `save` must name its directory, got {save!r}")
         trajectory = self._advance(self.stepper.begin(q, v, 0), self.whole)
         if save is not None:
             trajectory.save(save)

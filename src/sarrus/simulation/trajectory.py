@@ -63,7 +63,7 @@ class Trajectory:
         lead = (*np.shape(q)[:-2], len(self.time))
         for name in recorded:
             if name not in FIELDS:
-                raise StateError(f"{name!r} is no field of a trajectory. Valid: {', '.join(FIELDS)}")
+                raise StateError(f"{name!r} is not a field of a trajectory. Valid: {', '.join(FIELDS)}")
         given = {"q": q, "v": v, **recorded}
         self.arrays = {n: _checked(model, n, given[n], lead) for n in FIELDS if given.get(n) is not None}
         self.q, self.v = self.arrays["q"], self.arrays["v"]

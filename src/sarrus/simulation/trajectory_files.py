@@ -65,7 +65,7 @@ def metadata(model: Model, settings: dict[str, Any]) -> dict[str, Any]:
 def _checked(found: Any, model: Model) -> dict[str, Any]:
     """The metadata, if the file is one of ours and was recorded with this very model."""
     if not isinstance(found, dict):
-        raise StateError("not a trajectory: it says nothing about a model")
+        raise StateError("not a trajectory: it does not name a model")
     if found.get("format") != _FORMAT:
         raise StateError(f"trajectory format {found.get('format')!r}; this version reads {_FORMAT}")
     for key, kind in (("model", str), ("digest", str), ("settings", dict)):
@@ -120,7 +120,7 @@ def read(path: str | PathLike[str], model: Model) -> Contents:
 def _file(path: str | PathLike[str]) -> Path:
     file = Path(fspath(path))
     if "\0" in str(file):
-        raise StateError(f"{str(file)!r} is no path: it contains a NUL character")
+        raise StateError(f"{str(file)!r} is not a path: it contains a NUL character")
     if file.suffix not in SUFFIXES:
         raise StateError(f"{file}: a trajectory's file ends with {' or '.join(SUFFIXES)}")
     return file
@@ -143,7 +143,7 @@ def recording_settings(folder: Path, model: Model) -> dict[str, Any]:
     """The settings of a recording, if it is one of this model."""
     file = folder / ABOUT
     if not file.is_file():
-        raise StateError(f"{folder}: there is no recording: {ABOUT} is missing")
+        raise StateError(f"{folder}: there is no recording here: {ABOUT} is missing")
     with errors_that_name(folder):
         return _checked(json.loads(file.read_text()), model)["settings"]
 

@@ -46,7 +46,7 @@ class Mechanism:
 
     def __init__(self, model: Model) -> None:
         if not model.is_numeric:
-            raise UnsupportedError("view: the model has symbols in it; give them numbers first")
+            raise UnsupportedError("view: the model contains symbols; give them values first")
         self.model = model = model.spanning  # what is embedded is drawn as well
         self.rows = dict(zip(model.active_constraints, model.row_spans, strict=True))
         self.pairs = [Pair(c, s, c.frames[0], c.frames[-1]) for c, s in self.rows.items() if c.frames]

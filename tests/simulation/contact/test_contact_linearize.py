@@ -157,7 +157,7 @@ def test_what_has_no_derivative_is_refused_in_words():
     with pytest.raises(UnsupportedError, match="loops and gears"):
         simulation.linearize(start)
     plain = Simulation(ball(), 1e-3)
-    with pytest.raises(UnsupportedError, match="gradient of a rollout with contacts"):
+    with pytest.raises(UnsupportedError, match="gradients of rollouts with contacts"):
         plain.vjp(plain.run(steps=2), np.zeros((3, 6)))
     relaxed = Simulation(ball(), 1e-3, contacts=ContactOptions(convex=True))
     with pytest.raises(UnsupportedError, match="the relaxed problem"):

@@ -125,11 +125,12 @@ def _check_blocks(model: Model, tree: AbstractTree, support: Support) -> None:
         if excess[i] > allowed:
             culprits = ", ".join(repr(names[e]) for e in support.ES[i])
             reason = (
-                f"there are {excess[i]} rows more than joints between root {node.name!r} and the constraints"
+                f"there are {excess[i]} more rows than joint motions between root {node.name!r} and the constraints"
                 if node.parent < 0 else f"{excess[i]} rows meet at link {node.name!r}, which has {node.size} motions"
             )  # fmt: skip
             raise UnsupportedError(
-                f"pv_osim_fast eliminates the constraints before the root's joint and cannot do it here: {reason} "
+                "pv_osim_fast eliminates the constraints before the root's joint, which is not possible here: "
+                f"{reason} "
                 f"({culprits}). Use pv_osim or pv_osimr"
             )
         if node.parent >= 0:

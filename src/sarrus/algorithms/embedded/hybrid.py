@@ -90,7 +90,7 @@ def with_clusters(model: Model, clusters: tuple[Cluster, ...]) -> Model:
     if not clusters:
         return model
     if model.embedding is not None:
-        raise UnsupportedError(f"hybrid: {model.name!r} has embedded constraints already: take `model.spanning`")
+        raise UnsupportedError(f"hybrid: {model.name!r} already has embedded constraints: use `model.spanning`")
     known = model.remembered.setdefault(with_clusters, {})
     if clusters not in known:
         known[clusters] = replace(model, embedding=Embedding(clusters))

@@ -80,7 +80,7 @@ def compile(  # the name users expect; the builtin is not used here
     derivative="vjp"         kernel(q, v, tau, qdd_bar) -> qdd, q_bar, v_bar          of the sum of qdd_bar qdd
     """
     if not isinstance(model, Model):
-        raise UnsupportedError(f"compile: the first argument is a sarrus Model, got {type(model).__name__}")
+        raise UnsupportedError(f"compile: the first argument must be a sarrus.Model, got {type(model).__name__}")
     if method is None or (isinstance(method, str) and method == "auto"):
         method, planned = planned_dynamics(model)
         options = planned | options
@@ -186,7 +186,7 @@ def _names(algorithm: AnyAlgorithm, inputs: Any) -> tuple[str, ...]:
         return algorithm.required
     if isinstance(inputs, str) or not isinstance(inputs, Iterable):
         valid = ", ".join(algorithm.input_names)
-        raise UnsupportedError(f"inputs is {inputs!r}: expected several names. Valid: {valid}")
+        raise UnsupportedError(f"inputs is {inputs!r}: expected a tuple of names. Valid: {valid}")
     return tuple(inputs)
 
 

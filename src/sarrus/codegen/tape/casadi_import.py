@@ -68,7 +68,9 @@ def _power(x: Scalar, exponent: Scalar) -> Scalar:
     if not isinstance(exponent, float):
         if isinstance(x, float) and x > 0.0:
             return _exp(exponent * float(np.log(x)))
-        raise UnsupportedError(f"a power of {exponent} in a CasADi expression: base or exponent must be a known number")
+        raise UnsupportedError(
+            f"a CasADi expression has a power of {exponent}: its base or its exponent must be a known number"
+        )
     if exponent == 0.5:
         return _sqrt(x)
     if not exponent.is_integer() or abs(exponent) > _HIGHEST_POWER:

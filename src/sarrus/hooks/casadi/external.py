@@ -134,7 +134,7 @@ def _library(ir: str, symbols: list[str]) -> bytes:
         return shared_object(*link_flat(jit.compile_object(ir), symbols))
     except NotFlatError:
         raise UnsupportedError(
-            "external functions are written for Linux on x86-64; elsewhere take `kernel.to_casadi()`, or "
+            "external functions are written for Linux on x86-64; elsewhere, use `kernel.to_casadi()`, or "
             "`kernel.to_c()` and a compiler"
         ) from None
 

@@ -127,17 +127,19 @@ def locomotion(
     settings   other fields of the `Task`
     """
     if not model.bodies or model.bodies[0].joint.type.name != "free":
-        raise UnsupportedError(f"locomotion is of robots whose first joint is free, and that of {model.name!r} is not")
+        raise UnsupportedError(f"locomotion needs a robot whose first joint is free, and that of {model.name!r} is not")
     if not np.allclose(model.bodies[0].placement.R, np.eye(3)) or model.gravity[2] >= 0.0:
-        raise UnsupportedError(f"locomotion wants the axes of {model.name!r} upright where q is neutral, and gravity")
+        raise UnsupportedError(
+            f"locomotion needs {model.name!r} to be upright where q is neutral, and gravity along -z"
+        )
     home = standing(model)
     if height(model, home) <= 0.0:
         raise UnsupportedError(f"locomotion: where {model.name!r} stands at home, its base is not above the ground")
     if gait and not frequency:
-        raise StateError("a gait needs a frequency: steps per second")
+        raise StateError("gait: give its frequency, in steps per second")
     for foot in gait or {}:
         if model.frame(foot).body == WORLD:
-            raise StateError(f"gait: {foot!r} is a frame of the world, not of a foot")
+            raise StateError(f"gait: {foot!r} is a frame of the world: expected a frame on a foot")
     empty = Task(None, None, None, joints=settings.get("joints"))
     driven = empty.driven(model)
     at_q = np.array([model.layout.q_of(name).start for name in driven], int)

@@ -21,7 +21,7 @@ class RslRlEnv:
     def __init__(self, envs: VectorEnv, cfg: Any = None) -> None:
         if envs.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise UnsupportedError(
-                'rsl_rl wants episodes that begin within a step: VectorEnv(autoreset_mode="SameStep")'
+                'rsl_rl needs environments that reset within a step: VectorEnv(autoreset_mode="SameStep")'
             )
         self._torch = optional_package("torch", "rsl_rl needs PyTorch", _INSTALL)
         self._dict = optional_package("tensordict", "rsl_rl needs tensordict", _INSTALL).TensorDict

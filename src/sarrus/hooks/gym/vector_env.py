@@ -49,7 +49,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     ) -> None:
         if not isinstance(model, Model) or not isinstance(task, Task):
             given = f"{type(model).__name__} and {type(task).__name__}"
-            raise StateError(f"VectorEnv is of a sarrus.Model and a sarrus.gym.Task, got {given}")
+            raise StateError(f"VectorEnv takes a sarrus.Model and a sarrus.gym.Task, got {given}")
         check_name("autoreset_mode", getattr(autoreset_mode, "value", autoreset_mode), [x.value for x in AutoresetMode])
         self.model, self.task, self.num_envs = model, task, whole_number("num_envs", num_envs, least=1)
         self.autoreset_mode = AutoresetMode(autoreset_mode)

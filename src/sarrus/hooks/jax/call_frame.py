@@ -45,7 +45,7 @@ def installed_call_frame() -> CallFrame:
         return read_call_frame(path.read_text())
     except (OSError, KeyError) as error:
         raise UnsupportedError(
-            f"jax {jax.__version__}: the header of XLA's foreign functions ({path}) is not as it is known: {error}"
+            f"jax {jax.__version__}: the header of XLA's foreign functions ({path}) is not as expected: {error}"
         ) from None
 
 

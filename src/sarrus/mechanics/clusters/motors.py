@@ -51,7 +51,10 @@ def _rate(model: Model, embedded: Embedded, name: str) -> tuple[int, Array]:
         body = model.joint_index(name)
         span = model.layout.v[body]
         if span.stop - span.start != 1:
-            raise UnsupportedError(f"motor {name!r}: a {model.bodies[body].joint.type.name} joint has several rates")
+            raise UnsupportedError(
+                f"motor {name!r}: a {model.bodies[body].joint.type.name} joint has several velocities, and a motor "
+                "must have one"
+            )
         node = embedded.tree.node_of[body]
         motion = embedded.motions.get(node)
         return node, np.ones(1) if motion is None else motion.G[motion.rows_of(span)[0]]

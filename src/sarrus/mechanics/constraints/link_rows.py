@@ -34,7 +34,9 @@ def link_constraints(model: Model) -> list[LinkConstraint]:
     found = of_type(model.active_constraints, LinkConstraint)
     for constraint in model.active_constraints:
         if constraint not in found:
-            raise UnsupportedError(f"constraint {constraint.name!r} is a {type(constraint).__name__}: not of a link")
+            raise UnsupportedError(
+                f"constraint {constraint.name!r} is a {type(constraint).__name__}, which does not act on a single link"
+            )
     return found
 
 

@@ -91,5 +91,6 @@ def _in_order(shape_a: ContactShape, shape_b: ContactShape) -> tuple[type, type]
         return b, a
     partners = sorted({y.__name__ for x, y in PAIRS if x is a} | {x.__name__ for x, y in PAIRS if y is a})
     raise UnsupportedError(
-        f"no touches of a {a.__name__} and a {b.__name__}. A {a.__name__} can touch: {', '.join(partners)}"
+        f"contact between a {a.__name__} and a {b.__name__} is not supported. A {a.__name__} can touch: "
+        f"{', '.join(partners)}"
     )

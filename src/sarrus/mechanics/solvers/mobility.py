@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.mechanism import Mechanism, mechanism, rows_of
+from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.loop_delassus import carry_rows
-from sarrus.mechanics.solvers.propagators import propagators
+from sarrus.mechanics.solvers.propagators import Propagator, propagators
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
 from sarrus.model.state import random_state
 from sarrus.model.values import typical_values
 from sarrus.spatial.arrays import Array
-from sarrus.spatial.stacked import rows_T
 
 _SAMPLES = 3
 _IMMOBILE = 1e-9  # a row with so much less mobility than others of its kind has none: what is left is rounding
@@ -34,25 +35,11 @@ def mobilities(model: Model) -> list[Array]:
         typical = typical_values(model)
         if typical is None:
             raise UnsupportedError(
-                f"model {model.name!r} has symbols: the default mu is a number. Pass mu=... (large is stiff, e.g. 1e4)"
+                f"model {model.name!r} contains symbols, and the default mu cannot be computed from them. Pass "
+                "mu=... (large is stiff, e.g. 1e4)"
             )
         return mobilities(typical)
-    posed = [_posed(model, random_state(model, seed)[0]) for seed in range(_SAMPLES)]
-    kinds_of = _kinds(posed[0][1])
-    samples = [_mobility(*at, kinds_of) for at in posed]
-    mobility = {key: float(np.mean([sample[key] for sample in samples])) for key in samples[0]}
-    lump = {"linear": 1.0 / float(model.mass or 1.0), "angular": 1.0 / (_rotational(model) or 1.0)}
-    usual = {
-        kind: max(_LEAST * lump[kind], *(w for (_, other), w in mobility.items() if other == kind))
-        for _, kind in mobility
-    }
-    out = []
-    for number, kinds in enumerate(kinds_of):
-        w = [mobility[number, kind] for kind in kinds]
-        moves = [x > _IMMOBILE * usual[kind] for x, kind in zip(w, kinds, strict=True)]
-        chosen = [x if yes else usual[kind] for x, yes, kind in zip(w, moves, kinds, strict=True)]
-        out.append(np.array(chosen))
-    return out
+    return _measured(model).rows
 
 
 @per_model
@@ -74,30 +61,75 @@ def carried_mobilities(model: Model) -> list[float]:
     """
     if not model.is_numeric:
         return [1.0] * len(mechanism(model, random_state(model, 0)[0]).nodes)
-    samples = [_carried(*_posed(model, random_state(model, seed)[0])) for seed in range(_SAMPLES)]
-    return [float(x) for x in np.mean(samples, axis=0)]
+    return _measured(model).carried
 
 
-def _carried(at: Mechanism, rows: list[Rows]) -> list[float]:
-    parts = propagators(at.nodes)
-    response: list[Array] = []  # per node: its acceleration for a force on it, the inverse of its inertia as it is felt
-    for part in parts:
-        own, parent = part.acceleration(np.eye(len(part.S))), part.node.parent
-        if parent >= 0:
-            half = np.stack([part.outward(column) for column in response[parent]])
-            own = own + np.stack([part.outward(row) for row in half.T])
-        response.append(own)
-    K = [[block.K for r in rows for block in r.blocks if block.node == i] for i in range(len(parts))]
-    carried = [0.0] * len(parts)
-    for i, part in reversed(list(enumerate(parts))):
-        if K[i]:
-            rigid = np.concatenate(K[i])
-            # linear and angular apart, as they have different units
-            mobile, long = (x.reshape(-1, 3).sum(axis=1) for x in (response[i].diagonal(), np.sum(rigid**2, axis=0)))
-            carried[i] = mobile @ long
-            if part.node.parent >= 0:
-                K[part.node.parent].append(rows_T(part.node.X, rigid))
-    return carried
+@per_model
+def leverage(model: Model) -> float:
+    """How much larger, beside a body's own inertia, what holds the rows is than beside what the rows move; at most.
+
+    What is added to inertias for the rows is carried on to all bodies between them and the root. Long links (of 200 m)
+    carry it far: beside their own inertias it is then by so much more, and so is what rounding leaves of these.
+    """
+    if not model.is_numeric:
+        typical = typical_values(model)
+        return 1.0 if typical is None else leverage(typical)
+    return _measured(model).leverage
+
+
+class _Measured(NamedTuple):
+    """What is known of a mechanism from a few random configurations."""
+
+    rows: list[Array]  # per constraint: (size,) w
+    carried: list[float]  # per node
+    leverage: float
+
+
+@per_model
+def _measured(model: Model) -> _Measured:
+    samples = [_sample(model, seed) for seed in range(_SAMPLES)]
+    w = _of_rows(model, samples)
+    every = np.concatenate(w) if w else np.zeros(0)
+    carried = np.mean([_carried(sample, np.ones(len(every))) for sample in samples], axis=0)
+    relative = np.mean([_carried(sample, every) for sample in samples], axis=0)
+    return _Measured(w, carried.tolist(), float(relative.max(initial=0.0)))
+
+
+def _of_rows(model: Model, samples: list[_Sample]) -> list[Array]:
+    """w per row of every constraint."""
+    kinds_of = _kinds(samples[0].rows)
+    found = [_mobility(sample, kinds_of) for sample in samples]
+    mobility = {key: float(np.mean([of_one[key] for of_one in found])) for key in found[0]}
+    lump = {"linear": 1.0 / float(model.mass or 1.0), "angular": 1.0 / (_rotational(model) or 1.0)}
+    usual = {
+        kind: max(_LEAST * lump[kind], *(w for (_, other), w in mobility.items() if other == kind))
+        for _, kind in mobility
+    }
+    out = []
+    for number, kinds in enumerate(kinds_of):
+        w = [mobility[number, kind] for kind in kinds]
+        moves = [x > _IMMOBILE * usual[kind] for x, kind in zip(w, kinds, strict=True)]
+        chosen = [x if yes else usual[kind] for x, yes, kind in zip(w, moves, kinds, strict=True)]
+        out.append(np.array(chosen))
+    return out
+
+
+def _carried(sample: _Sample, w: Array) -> list[float]:
+    """Per node: how easily the rows on it and beyond it would move if all joints beyond it were locked, relative to
+    w of each row; all in all.
+    """
+    gram = [np.zeros((len(part.S), len(part.S))) for part in sample.parts]
+    for r in sample.rows:
+        for block in r.blocks:
+            gram[block.node] += block.K.T @ (block.K / w[r.span, None])
+    for i, part in reversed(list(enumerate(sample.parts))):
+        if part.node.parent >= 0 and gram[i].any():
+            gram[part.node.parent] += part.node.X.congruence(gram[i])
+    # linear and angular apart, as they have different units
+    apart = [
+        [x.reshape(-1, 3).sum(axis=1) for x in both] for both in zip(sample.mobility, map(np.diag, gram), strict=True)
+    ]
+    return [float(mobile @ long) for mobile, long in apart]
 
 
 def _rotational(model: Model) -> float:
@@ -106,11 +138,11 @@ def _rotational(model: Model) -> float:
     return armature + sum(float(np.trace(body.inertia.Io)) for body in model.bodies)
 
 
-def _mobility(at: Mechanism, rows: list[Rows], kinds_of: list[list[str]]) -> dict[tuple[int, str], float]:
+def _mobility(sample: _Sample, kinds_of: list[list[str]]) -> dict[tuple[int, str], float]:
     """The mean of J M^-1 J^T over the diagonal elements of each constraint's linear and of its angular rows."""
-    diagonal = carry_rows(propagators(at.nodes), rows, at.q.dtype).diagonal()
+    diagonal = carry_rows(sample.parts, sample.rows, sample.dtype).diagonal()
     out = {}
-    for number, (r, kinds) in enumerate(zip(rows, kinds_of, strict=True)):
+    for number, (r, kinds) in enumerate(zip(sample.rows, kinds_of, strict=True)):
         w = diagonal[r.span]
         for kind in set(kinds):
             out[number, kind] = float(np.mean([x for x, other in zip(w, kinds, strict=True) if other == kind]))
@@ -123,6 +155,28 @@ def _kinds(rows: list[Rows]) -> list[list[str]]:
     return [["linear" if x else "angular" for x in of_one] for of_one in linear]
 
 
-def _posed(model: Model, q: Array) -> tuple[Mechanism, list[Rows]]:
-    at = mechanism(model, q, tau=np.zeros(model.nv))
-    return at, rows_of(at, np.zeros(model.n_input_rows), "default_mu")
+class _Sample(NamedTuple):
+    """A mechanism at some configuration."""
+
+    rows: list[Rows]
+    parts: list[Propagator]
+    mobility: list[Array]  # per node: its accelerations for forces along them
+    dtype: np.dtype
+
+
+def _sample(model: Model, seed: int) -> _Sample:
+    at = mechanism(model, random_state(model, seed)[0], tau=np.zeros(model.nv))
+    rows = rows_of(at, np.zeros(model.n_input_rows), "default_mu")
+    parts = propagators(at.nodes)
+    return _Sample(rows, parts, _mobility_of_nodes(parts), at.q.dtype)
+
+
+def _mobility_of_nodes(parts: list[Propagator]) -> list[Array]:
+    response: list[Array] = []  # per node: its acceleration for a force on it, the inverse of its inertia as it is felt
+    for part in parts:
+        own, parent = part.acceleration(np.eye(len(part.S))), part.node.parent
+        if parent >= 0:
+            carries = part.inward(np.eye(len(part.S)))
+            own = own + carries @ response[parent] @ carries.T
+        response.append(own)
+    return [x.diagonal() for x in response]

@@ -36,7 +36,7 @@ import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.constraints.rows import Rows
-from sarrus.mechanics.solvers.mobility import mobilities
+from sarrus.mechanics.solvers.mobility import leverage, mobilities
 from sarrus.mechanics.solvers.result import TOLERANCE, joined
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -52,6 +52,7 @@ from sarrus.status import Status
 # mu K^T K to inertias lose that much of them; methods that add 1 / mu to the Delassus matrix only where rows are nearly
 # dependent or in conflict, or where a limb cannot move them.
 _STIFFNESS, _DUAL_STIFFNESS = 1e6, 3e6
+_LEVERAGE = 2e4  # of robots it is less; where it is more, rows are held less stiffly by as much
 _LOSS = 1e-4  # in single precision, what rounding may take
 MAX_ITERATIONS = 25  # by default
 RANK_TOLERANCE = 1e-7  # by default
@@ -82,6 +83,7 @@ def penalties(model: Model, mu: float | None, dual: bool) -> Penalty:
     """
     usual = min(_DUAL_STIFFNESS if dual else _STIFFNESS, _LOSS / epsilon())
     if mu is None:
+        usual = usual * min(1.0, _LEVERAGE / max(leverage(model), 1.0))
         return Penalty([usual / w for w in mobilities(model)], usual, dual)
     if isinstance(mu, bool) or not isinstance(mu, (int, float, np.number)) or not 0.0 < mu < float("inf"):
         raise UnsupportedError(f"mu is {mu!r}: expected a positive, finite number (large is stiff), or None")

@@ -94,7 +94,7 @@ def coupling(ratios: Mapping[str, float], driver: str | None = None, polynomial:
     """
     joined = "_".join(ratios)
     if not ratios:
-        raise ModelError("coupling: it needs at least one joint")
+        raise ModelError("coupling: at least one joint is needed")
     terms, measured_from = _terms(ratios), _terms(references or {})
     if all(x == 0.0 for _, x in terms):
         raise ModelError(f"coupling of {', '.join(map(repr, ratios))}: every ratio is zero")

@@ -222,7 +222,7 @@ def distance(frame_a: str, frame_b: str, length: float, *, name: str | None = No
 
 def _two_frames(frame_a: str, frame_b: str) -> tuple[str, str]:
     if frame_a == frame_b:
-        raise ModelError(f"a constraint between frame {frame_a!r} and itself holds nothing")
+        raise ModelError(f"a constraint between frame {frame_a!r} and itself has no effect")
     return frame_a, frame_b
 
 

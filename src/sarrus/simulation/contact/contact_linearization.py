@@ -111,7 +111,7 @@ class ContactLinearizer:
             what = "the relaxed problem" if contact.convex else "dry friction" if contact.rubs else "loops and gears"
             raise UnsupportedError(
                 f"a step with contacts and {what} has no derivative yet: contacts=False differentiates motion without "
-                f"contacts, and feet that stay where they are can be constraints (`sarrus.contact`)"
+                f"contacts, and feet that stay in place can be constraints (`sarrus.contact`)"
             )
         if settings.integrator == "implicit":
             model, settings = implicit_step(model, settings)

@@ -51,7 +51,9 @@ def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None
     """
     settings = contact_settings(model, contacts or ContactOptions())
     if settings is None:
-        raise UnsupportedError("impulse: nothing can touch. The model needs geometries (`ModelBuilder.add_geometry`)")
+        raise UnsupportedError(
+            "impulse: this model has nothing that can touch. It needs geometries (`ModelBuilder.add_geometry`)"
+        )
     q, v = check_configuration(model, q), as_state_array("v", v, model.nv)
     found: Any = kernel_of(model, impact, ("q", "v"), settings=settings)(q, v)
     names = [settings.contacts.pair_of(number).names for number in range(settings.contacts.count)]

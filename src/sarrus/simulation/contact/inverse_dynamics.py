@@ -90,7 +90,9 @@ def inverse_dynamics(
     model = model.spanning
     settings = contact_settings(model, replace(contacts or ContactOptions(), turning=False))
     if settings is None:
-        raise UnsupportedError("inverse_dynamics: nothing can touch; without contacts, it is `sarrus.rnea`")
+        raise UnsupportedError(
+            "inverse_dynamics: this model has nothing that can touch. Without contacts, use `sarrus.rnea`"
+        )
     driven = _driven(model, motors)
     q = check_configuration(model, q)
     v, a = as_state_array("v", v, model.nv), as_state_array("a", a, model.nv)

@@ -86,7 +86,7 @@ class ContactOptions:
                     "as its damping lets it; give one or the other"
                 )
         elif self.damping > 0.0:
-            raise StateError(f"damping is {self.damping:g} of a contact that does not give way: give a stiffness, too")
+            raise StateError(f"damping is {self.damping:g} but contacts are rigid: give a stiffness, too")
         if self.slots is not None:
             whole_number("slots", self.slots, least=1)
         if self.operator is not None:
