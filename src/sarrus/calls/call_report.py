@@ -10,11 +10,10 @@ from sarrus.model.model import Model
 def call_report(model: Model) -> str:
     """What the public calls with this model have cost so far, a line for each algorithm (and its options).
 
-    model  whose calls
-
-    Returns text: the seconds for which the algorithm was interpreted, and how it goes on: interpreted, until that has
-    cost as much as compiling would; or as native code, with the seconds that compiling it (or loading it) took, and its
-    size. Calls of native code are not counted: that would cost more than some of them.
+    model    whose calls
+    returns  text: for how long the algorithm was interpreted, and how it goes on: interpreted, until that has cost as
+             much as compiling would; or as native code, with the seconds that compiling or loading it took, and its
+             size. Calls of native code are not counted: that would cost more than some of them
 
     Raises `StateError` for what is no model.
 
