@@ -42,6 +42,21 @@ def test_numbers_are_the_order_of_elimination():
     assert sorted(numbers) == sorted([*range(1, model.nb + 1), 1])
 
 
+def test_lines_of_the_tree_run_down_and_across_and_through_no_name():
+    """A hub with many limbs: its lines part above its children."""
+    model = zoo.star_pairs(3)
+    root = drawn(model)
+    joints = {body.joint.name for body in model.bodies}
+    lines = [x for x in root.iter(f"{SVG}path") if (x.findtext(f"{SVG}title") or "").split(":")[0] in joints]
+    assert len(lines) > model.nb
+    names = [(float(x.get("x", 0)), float(x.get("y", 0))) for x in root.iter(f"{SVG}text") if "_" in (x.text or "")]
+    for line in lines:
+        (ax, ay), (bx, by) = (map(float, part.split()) for part in line.get("d", "").removeprefix("M ").split(" L "))
+        assert ax == bx or ay == by
+        for x, y in names:
+            assert not (min(ax, bx) < x + 5.0 < max(ax, bx) and y - 10.0 < ay < y)
+
+
 def test_a_plan_of_another_model_is_refused():
     with pytest.raises(UnsupportedError, match="another model"):
         sarrus.plan(zoo.four_bar(), cache=False).draw(zoo.five_bar())

@@ -116,6 +116,10 @@ def test_a_plan_says_what_it_would_save_and_does_nothing():
     assert "would save" in note
     assert "sarrus.recut(model" in note
     assert note in sarrus.plan(other, cache=False, recuts=True).notes
+    (hint,) = sarrus.plan(model, cache=False).notes
+    assert "--recuts" in hint
+    (nothing,) = sarrus.plan(model, cache=False, recuts=True).notes
+    assert "no other joint" in nothing
 
 
 def test_another_base():

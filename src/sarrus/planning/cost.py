@@ -14,15 +14,15 @@ import numpy as np
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Tape
 
-# Relative to one addition or multiplication of a batch.
-# Comparisons stand for what iterations and statuses take beside them: masks, and waiting between short loops. (A fit of
-# times alone, by operation_weights, gives 3.4 for divisions, 31 for sines, 0.85 for comparisons and 4.8 for transfers,
-# and explains times to 3 %; but it ranks candidates that iterate before those that do not where both are short.)
+# Relative to one addition or multiplication of a batch. A fit of times (operation_weights) gives these, but for that of
+# comparisons, 0.85, by which candidates that iterate would come before those that do not where both are short: here
+# comparisons stand for what iterations and statuses take beside them, masks and waiting. From 4 to 10 it makes no
+# difference to the plans of `plan_table`.
 WEIGHTS = {
-    "add": 1.0, "mul": 1.0, "div": 10.0, "sqrt": 10.0, "trig": 24.0, "exp": 24.0, "compare": 15.0, "pick": 15.0,
+    "add": 1.0, "mul": 1.0, "div": 3.4, "sqrt": 3.4, "trig": 31.0, "exp": 31.0, "compare": 6.0, "pick": 6.0,
 }  # fmt: skip
-TRANSFER = 12.0  # of a number that goes in or out
-NANOSECONDS = 0.026  # per unit of weight and state, of a batch on one thread of the machine that the weights are from
+TRANSFER = 25.0  # of a number that goes in or out
+NANOSECONDS = 0.024  # per unit of weight and state, of a batch on one thread of the machine that the weights are from
 KINDS = {
     "div": (Op.DIV,), "sqrt": (Op.SQRT,), "trig": (Op.SIN, Op.COS, Op.ATAN2), "exp": (Op.EXP, Op.LOG, Op.TANH),
     "compare": (Op.ABS, Op.MIN, Op.MAX, Op.COPYSIGN, Op.LESS, Op.SELECT), "pick": (Op.PICK,),

@@ -26,6 +26,7 @@ from sarrus.planning.shapes import Circle, Drawing, Line, Point, Shape, Text
 _X, _Y = 92.0, 66.0  # from one leaf to the next, and from a parent to its child
 _MARGIN, _TOP, _LEGEND = 40.0, 88.0, 76.0
 _RADIUS = 12.0
+_ACROSS = 30.0  # below a body: where lines to its children part
 _LONGEST = 12  # letters of a name, or of a part of it
 _BLOB = 38.0  # wide
 _BLOBS = ("#cfe8d5", "#d5e2f4", "#f4e6c8", "#ead7ee", "#d3ecec", "#f2d9d4")
@@ -153,8 +154,8 @@ def _blobs(model: Model, plan: AbstractPlan, at: dict[int, Point]) -> list[Shape
         tip = f"embedded: {', '.join(model.bodies[i].name for i in cluster.bodies)}"
         for i in cluster.bodies:
             inside = model.parents[i] in cluster.bodies
-            end = at[model.parents[i]] if inside else (at[i][0] + 0.1, at[i][1])
-            shapes.append(Line(at[i], end, color, _BLOB, round_ends=True, tip=tip))
+            ways = _down(at[model.parents[i]], at[i]) if inside else [(at[i], (at[i][0] + 0.1, at[i][1]))]
+            shapes += [Line(a, b, color, _BLOB, round_ends=True, tip=tip) for a, b in ways]
         for name in cluster.constraints:
             inside = [at[i] for i in _ends(model, declared[name]) if i in cluster.bodies]
             pairs = itertools.pairwise(inside)
@@ -167,6 +168,15 @@ def _sag(a: Point, b: Point) -> Point:
     return (a[0] + b[0]) / 2, max(a[1], b[1]) + 18.0 + 0.10 * abs(a[0] - b[0])
 
 
+def _down(parent: Point, child: Point) -> list[tuple[Point, Point]]:
+    """From a parent to its child: down, across above the children, down, so that no line runs through a name."""
+    if abs(parent[0] - child[0]) < 1.0:
+        return [(parent, child)]
+    across = parent[1] + _ACROSS
+    corners = [parent, (parent[0], across), (child[0], across), child]
+    return list(itertools.pairwise(corners))
+
+
 def _joints(model: Model, at: dict[int, Point]) -> list[Shape]:
     shapes: list[Shape] = []
     for i, body in enumerate(model.bodies):
@@ -176,10 +186,11 @@ def _joints(model: Model, at: dict[int, Point]) -> list[Shape]:
             shapes.append(Text((at[i][0], at[i][1] + 26.0), "free", _NAME, _PALE, centred=True))
             continue
         tip = f"{body.joint.name}: {body.joint.type.name}"
-        shapes.append(Line(at[i], above, "#444", 1.6, (2.0, 5.0) if free else (), tip=tip))
+        dashes = (2.0, 5.0) if free else ()
+        shapes += [Line(a, b, "#444", 1.6, dashes, round_ends=not free, tip=tip) for a, b in _down(above, at[i])]
         if body.joint.type.nv > 1:
-            middle = (at[i][0] + above[0]) / 2 + 4.0, (at[i][1] + above[1]) / 2
-            shapes.append(Text(middle, body.joint.type.name, _NAME, _PALE, halo=True))
+            beside = at[i][0] + 4.0, at[i][1] - 20.0
+            shapes.append(Text(beside, body.joint.type.name, _NAME, _PALE, halo=True))
     return shapes
 
 
@@ -255,24 +266,26 @@ def _legend(model: Model, plan: AbstractPlan, top: float) -> list[Shape]:
     number = Text((16.0, 4.0), "1", _NAME, bold=True, centred=True)
     items.append(
         (
-            "a body; its number: its turn in the elimination",
+            "a body; its number says when it is eliminated, from 1 on",
             [Circle((16.0, 0.0), 9.0, _INK, 1.0), number],
         )
     )
     items.append(("a joint of the tree (dots: free)", [Line(a, b, "#444", 2.2)]))
     kinds = {
-        LoopClosure: "a joint that closes a loop: it is cut", Distance: "a rod: a distance", Coupling: "a gear or belt",
-    }  # fmt: skip
+        LoopClosure: "a joint at which a loop is cut: constraint rows, if not embedded",
+        Distance: "a rod: a distance",
+        Coupling: "a gear or belt",
+    }
     for kind, words in kinds.items():
         first = next((c for c in constraints if isinstance(c, kind)), None)
         if first is not None:
             color, dashes, _ = _kind(first)
             items.append((words, [Line(a, b, color, 2.2, dashes)]))
     if any(isinstance(c, LinkConstraint) for c in constraints):
-        items.append(("held by the world: so many rows", [Line(a, b, _GROUND, 3.0)]))
+        items.append(("held by the world, with so many rows", [Line(a, b, _GROUND, 3.0)]))
     if _embedded_clusters(model, plan):
         blob = Line((8.0, 0.0), (24.0, 0.0), _BLOBS[0], 16.0, round_ends=True)
-        items.append(("embedded: these bodies move as one", [blob]))
+        items.append(("embedded: these bodies are one node of the tree", [blob]))
     if any(isinstance(c, CenterOfMass) for c in constraints):
         items.append(("the centre of mass is constrained: rows on all bodies", []))
     shapes: list[Shape] = []

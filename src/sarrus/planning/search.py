@@ -24,6 +24,7 @@ from sarrus.algorithms.embedded.hybrid import with_clusters
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import SarrusError, UnsupportedError
+from sarrus.model.constraints import LoopClosure
 from sarrus.model.model import Model
 from sarrus.planning.candidate import Candidate
 from sarrus.planning.candidates import needs_full_rank, possible_methods, robust_behind, structural_method
@@ -45,6 +46,8 @@ _NEAR = 1.3  # times the best: orders may make up for that
 _DISAGREES = 1e-6  # relative, of accelerations
 _ORDERS = 5  # at most so many are counted
 _BEHIND_CLUSTERS = "prox_ltl"
+_NO_RECUTS = "no other joint to cut a loop at, and no other floating base, would save anything worth mentioning"
+_RECUTS = "loops may cost less if they are cut at other joints: `plan(model, recuts=True)`, `sarrus plan --recuts`"
 
 
 def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool = False) -> Plan:
@@ -80,7 +83,8 @@ def plan(model: Model, batch: bool = True, *, cache: bool = True, recuts: bool =
         found = Plan(**{**vars(made), "seconds": time.perf_counter() - start})
         keep(model, found, on_disk=cache)
     if recuts:
-        found = Plan(**{**vars(found), "notes": (*found.notes, *recut_notes(model))})
+        notes = (*(x for x in found.notes if x != _RECUTS), *(recut_notes(model) or (_NO_RECUTS,)))
+        found = Plan(**{**vars(found), "notes": notes})
     return found
 
 
@@ -289,6 +293,8 @@ class _Search:
         notes = []
         if not self.samples.closed:
             notes.append("no configuration was found that closes all loops: iterations are those of open ones")
+        if any(isinstance(c, LoopClosure) for c in self.model.active_constraints):
+            notes.append(_RECUTS)
         return tuple(notes)
 
 

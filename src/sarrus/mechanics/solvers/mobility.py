@@ -61,7 +61,8 @@ def carried_mobilities(model: Model) -> list[float]:
     """
     if not model.is_numeric:
         return [1.0] * len(mechanism(model, random_state(model, 0)[0]).nodes)
-    return _measured(model).carried
+    samples = [_sample(model, seed) for seed in range(_SAMPLES)]
+    return np.mean([_carried(sample, np.ones(model.n_rows)) for sample in samples], axis=0).tolist()
 
 
 @per_model
@@ -81,18 +82,15 @@ class _Measured(NamedTuple):
     """What is known of a mechanism from a few random configurations."""
 
     rows: list[Array]  # per constraint: (size,) w
-    carried: list[float]  # per node
-    leverage: float
+    leverage: float  # of the first of them: only its order of magnitude matters
 
 
 @per_model
 def _measured(model: Model) -> _Measured:
     samples = [_sample(model, seed) for seed in range(_SAMPLES)]
     w = _of_rows(model, samples)
-    every = np.concatenate(w) if w else np.zeros(0)
-    carried = np.mean([_carried(sample, np.ones(len(every))) for sample in samples], axis=0)
-    relative = np.mean([_carried(sample, every) for sample in samples], axis=0)
-    return _Measured(w, carried.tolist(), float(relative.max(initial=0.0)))
+    relative = _carried(samples[0], np.concatenate(w) if w else np.zeros(0))
+    return _Measured(w, max(relative, default=0.0))
 
 
 def _of_rows(model: Model, samples: list[_Sample]) -> list[Array]:
@@ -127,7 +125,8 @@ def _carried(sample: _Sample, w: Array) -> list[float]:
             gram[part.node.parent] += part.node.X.congruence(gram[i])
     # linear and angular apart, as they have different units
     apart = [
-        [x.reshape(-1, 3).sum(axis=1) for x in both] for both in zip(sample.mobility, map(np.diag, gram), strict=True)
+        [x.reshape(-1, 3).sum(axis=1) for x in both]
+        for both in zip(_mobility_of_nodes(sample.parts), map(np.diag, gram), strict=True)
     ]
     return [float(mobile @ long) for mobile, long in apart]
 
@@ -160,15 +159,13 @@ class _Sample(NamedTuple):
 
     rows: list[Rows]
     parts: list[Propagator]
-    mobility: list[Array]  # per node: its accelerations for forces along them
     dtype: np.dtype
 
 
 def _sample(model: Model, seed: int) -> _Sample:
     at = mechanism(model, random_state(model, seed)[0], tau=np.zeros(model.nv))
     rows = rows_of(at, np.zeros(model.n_input_rows), "default_mu")
-    parts = propagators(at.nodes)
-    return _Sample(rows, parts, _mobility_of_nodes(parts), at.q.dtype)
+    return _Sample(rows, propagators(at.nodes), at.q.dtype)
 
 
 def _mobility_of_nodes(parts: list[Propagator]) -> list[Array]:

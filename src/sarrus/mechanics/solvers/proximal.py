@@ -52,7 +52,7 @@ from sarrus.status import Status
 # mu K^T K to inertias lose that much of them; methods that add 1 / mu to the Delassus matrix only where rows are nearly
 # dependent or in conflict, or where a limb cannot move them.
 _STIFFNESS, _DUAL_STIFFNESS = 1e6, 3e6
-_LEVERAGE = 2e4  # of robots it is less; where it is more, rows are held less stiffly by as much
+_LEVERAGE = 1.2e4  # of robots it is less; where it is more, rows are held less stiffly by as much
 _LOSS = 1e-4  # in single precision, what rounding may take
 MAX_ITERATIONS = 25  # by default
 RANK_TOLERANCE = 1e-7  # by default
