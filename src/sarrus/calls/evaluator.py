@@ -219,7 +219,9 @@ def evaluate(model: Model, method: AnyAlgorithm, arrays: dict[str, Array], **opt
     flat = {n: np.ascontiguousarray(x, dtype=float).reshape(-1, *shapes[n]) for n, x in arrays.items()}
     with np.errstate(all="ignore"):
         found = evaluator_of(model, method, tuple(arrays), options).run(model, flat, len(flat[first]))
-    return {n: np.asarray(x).reshape(*lead, *np.shape(x)[1:]) for n, x in zip(method.output_names, found, strict=True)}
+    return {
+        n: np.asarray(x).reshape((*lead, *np.shape(x)[1:])) for n, x in zip(method.output_names, found, strict=True)
+    }
 
 
 def run_tape(tape: Tape, arrays: dict[str, Array], batch: int) -> list[Array]:

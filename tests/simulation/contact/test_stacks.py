@@ -86,3 +86,13 @@ def test_no_corner_of_boxes_that_lie_flush_is_there_twice(angle):
     assert min(np.linalg.norm(x - y) for x, y in combinations(there, 2)) > 0.2 * SIZE
     assert np.ptp(there, axis=0) == pytest.approx([SIZE, SIZE, 0.0], abs=1e-5)
     assert len(there) == 4 or angle > 1e-9  # turned, edges cross in their middle, too
+
+
+def test_a_box_that_is_pushed_about_on_its_four_corners_takes_few_newton_steps():
+    """Sweeps find out what sticks, slips and opens, as they do on the feet of a robot."""
+    rng = np.random.default_rng(0)
+    q, v = np.tile(stacked(1), (8, 1)), rng.uniform(-1.0, 1.0, (8, 6))
+    found = sarrus.Simulation(stack([1.0]), 1e-3, record=("status", "iterations")).run(q, v, duration=0.3)
+    assert not found.status.any()
+    assert np.percentile(found.iterations[:, 1:], 95) <= 2  # 3 where Newton's method begins with the last impulses
+    assert found.iterations[:, 1:].mean() < 0.4  # 0.55

@@ -4,7 +4,7 @@
 2. Block Gauss-Seidel sweeps, each followed by a look at the residual (`sweep.py`). Where many contacts of one body
    share what bears it, only over limits: sweeps share it unevenly, up to the edges of the cones, and Newton's method,
    which by itself shares it evenly, takes twice as many steps from there, in this step and in those that begin with
-   its impulses.
+   its impulses. (Not so of the four corners of a box: there sweeps leave a third of the steps.)
 3. Newton's method (`newton.py`): in rounds that differ in r and eps, then with centers that stay.
 4. For the few states that are not done then: alternating directions (`alternating.py`).
 
@@ -72,8 +72,8 @@ def solve(
     start       impulses to begin with, those of the last time step: if they are a solution, nothing is iterated
     tolerance   of the residual, in m/s; the status is OK where it is met
     max_newton  steps of each round of Newton's method, and with each center
-    sweeps      at most, before the first Newton step; None: two to five, or one of limits alone where contacts are
-                redundant
+    sweeps      at most, before the first Newton step; None: two to five, or one of limits alone where many contacts
+                are redundant
     convex      the relaxed problem, without De Saxce's term: what slides lifts off
     entry       where this is not greater than 0, nothing is iterated: whoever says so does not want the answer
     fallback    whether alternating directions take over where Newton's method does not end
@@ -83,8 +83,9 @@ def solve(
         # Of rows that exist: one that does not may have any velocity.
         speeds = vector(*(choose(0.0, over, g, 0.0) for over, g in zip(p.inverse, problem.g, strict=True)))
         accepted = within(tolerance, 1e1) + within(_RELATIVE, 1e2) * largest(speeds)
-    rounds = _ROUNDS_IF_REDUNDANT if p.G.is_redundant else _ROUNDS
-    few = len(p.g) <= _FEW and not p.G.is_redundant
+    few = len(p.g) <= _FEW
+    evenly = p.G.is_redundant and not few
+    rounds = _ROUNDS_IF_REDUNDANT if evenly else _ROUNDS
     with stage("start"):
         x = np.zeros(len(p.g)) if start is None else projected(p, _existing(p, start))
         c = p.g if start is None else p.G @ x + p.g
@@ -97,7 +98,7 @@ def solve(
         return larger(left, _ASKEW * askew(p, x, c)) if few else left
 
     def swept(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
-        x, c = sweep(p, *state[:2], contacts=not p.G.is_redundant)
+        x, c = sweep(p, *state[:2], contacts=not evenly)
         _, count = state[2]
         left = far(x, c)
         todo = choose(_MARGIN * accepted, left, 1.0, 0.0)
@@ -129,9 +130,9 @@ def solve(
         return (x, c, center, vector(todo, count + 1.0, since + 1.0, *rest)), choose(enough, left, 1.0, 0.0)
 
     with stage("sweeps"):
-        most = (min(p.first, 1) if p.G.is_redundant else _MOST_SWEEPS) if sweeps is None else sweeps
+        most = (min(p.first, 1) if evenly else _MOST_SWEEPS) if sweeps is None else sweeps
         (x, c, (todo, _)), _ = iterate(swept, (x, c, vector(todo, 0.0)), most, todo)
-    first = Iterate.first(x, c, _EPS_OF_FEW if few else FIRST_EPS)
+    first = Iterate.first(x, c, _EPS_OF_FEW if few and not p.G.is_redundant else FIRST_EPS)
     with stage("newton"):
         begin = (*first[:3], vector(todo, 0.0, 0.0, *first[3:]))
         (x, _, _, (todo, *_)), count = iterate(newton, begin, MOST_NEWTON // _MAX_NEWTON * max_newton, todo)
