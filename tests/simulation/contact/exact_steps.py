@@ -14,6 +14,7 @@ from sarrus import Simulation
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.trace import trace
 from sarrus.model.model import Model
+from sarrus.simulation.contact.contact_linearization import TakenSteps
 from sarrus.simulation.contact.contact_modes import Modes
 from sarrus.simulation.contact.open_contact_step import open_contact_step_algorithm
 from sarrus.simulation.step_call import StepResult
@@ -34,10 +35,18 @@ def exact_slopes(simulation: Simulation, state: State | StepResult, tau: np.ndar
     """By tau, without a projection after the step."""
     linearizer, inputs, taken, _ = simulation._contact_steps(state, 1, tau, None, None)
     one = [x[:, 0] for x in taken]
-    numbers, along, kinds = linearizer._kernel(one[1])
+    linearizer(
+        np.atleast_2d(state.q),
+        np.atleast_2d(state.v),
+        np.zeros(1),
+        {k: x[:, 0] for k, x in inputs.items()},
+        TakenSteps(*one),
+    )
+    bent = [*linearizer._kernels][-1][1]  # as it came out
+    numbers, along, kinds = linearizer._kernel(one[1], bent)
     model, settings = linearizer.model, linearizer._settings
     algorithm = open_contact_step_algorithm(model, settings, linearizer._shapes, kinds.total)
-    tape = trace(model, algorithm, settings=settings, numbers=numbers)
+    tape = trace(model, algorithm, settings=settings, numbers=numbers, bent=bent)
     names = [port.name for port in tape.outputs]
     given = {"q": state.q, "v": state.v, "dt": np.array(simulation.dt), "step": np.zeros(()), "tau": tau}
     given |= {name: x[0, 0] for name, x in inputs.items()} | {"rubbed": one[0][0, -linearizer.memory or None :]}

@@ -280,6 +280,28 @@ def test_the_relaxed_problem_what_resists_turning_and_corners_on_which_nothing_s
     check_exactly(tumbling, tumbling.start(q, v), tau)
 
 
+def test_a_knee_that_touches_while_the_leg_moves():
+    """Steps that look at every contact take account of paths that bend into the ground, and so does the derivative."""
+    builder = sarrus.ModelBuilder("kneels")
+    builder.add_body("trunk", joint="free", mass=3.0, inertia=0.05 * np.eye(3))
+    link = {"axis": (0.0, 1.0, 0.0), "inertia": 0.004 * np.eye(3), "mass": 0.5, "com": (0.0, 0.0, -0.1)}
+    builder.add_body("thigh", "trunk", **link)
+    builder.add_body("shank", "thigh", position=(0.0, 0.0, -0.2), **link)
+    for z in (-0.2, 0.0):
+        builder.add_geometry("shank", Sphere(0.03), position=(0.0, 0.0, z))
+    model = builder.build().with_ground(friction=0.6)
+    simulation = Simulation(model, 1e-3, "semi_implicit_euler", contacts=EXACT)
+    assert simulation._contact is not None
+    q = sarrus.neutral(model)
+    q[7:] = 0.4, -2.6
+    q = put_down(model, simulation._contact.contacts, q[None], -1e-4)[0]
+    for v in (
+        np.array([0.3, 0.0, -0.1, 0.1, 0.2, 0.3, 2.0, -3.0]),
+        np.array([0.3, 0.0, -0.1, 0.1, 0.2, 0.3, -2.0, 8.0]),
+    ):
+        check_exactly(simulation, simulation.start(q, v), 0.1 * np.ones(8))
+
+
 def test_clamps_and_the_speed_below_which_nothing_bounces_are_edges():
     simulation = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=EXACT)
     deepest = 0.5 * 1e-3 / 0.2  # which is undone at 0.5 m/s

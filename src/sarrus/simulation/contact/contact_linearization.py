@@ -77,7 +77,7 @@ class ContactLinearizer:
         self.memory = len(contact.rubs) if remembers(contact) else 0  # numbers of a state beside q and v
         self._shapes = {name: x.shape[1:] for name, x in inputs.items()}
         self._limits = limits_in_step(model, contact)
-        self._kernels: dict[tuple[int, ...], tuple[Kernel, RowKinds]] = {}
+        self._kernels: dict[tuple[tuple[int, ...], bool], tuple[Kernel, RowKinds]] = {}
 
     def __call__(
         self, q: Array, v: Array, steps: Array, inputs: dict[str, Array], taken: TakenSteps
@@ -88,7 +88,33 @@ class ContactLinearizer:
             raise StateError(
                 f"no derivative of the step at state {bad[0]} of {len(q)}: {Status(int(taken.status[bad[0]])).words}"
             )
-        numbers, along, kinds = self._kernel(taken.after)
+        slots, usual = self.contact.contacts.slots, self.contact.contacts.usual
+        looked_further = ~np.isin(np.round(taken.after[:, :slots]), (-1.0, *usual)).all(axis=1)
+        found = ContactLinearization(*(np.empty((len(q), *x)) for x in self._sizes))
+        after = NearState(np.empty(q.shape), np.empty(v.shape))
+        for bent in (False, True):
+            those = np.flatnonzero(looked_further == bent)
+            given = {name: x[those] for name, x in inputs.items()}
+            if not len(those):
+                continue
+            parts = self._of_alike(
+                q[those], v[those], steps[those], given, TakenSteps(*(x[those] for x in taken)), bent
+            )
+            for whole, part in zip((*found, *after), (*parts[0], *parts[1]), strict=True):
+                whole[those] = part
+        return found, after
+
+    @property
+    def _sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Of A, B and unique."""
+        n = 2 * self.model.nv + self.memory
+        return (n, n), (n, *self._shapes[self.u]), ()
+
+    def _of_alike(
+        self, q: Array, v: Array, steps: Array, inputs: dict[str, Array], taken: TakenSteps, bent: bool
+    ) -> tuple[ContactLinearization, NearState]:
+        """Of states in all of which paths that bend into the ground count, or in none."""
+        numbers, along, kinds = self._kernel(taken.after, bent)
         x, nv, n = self._impulses(taken.after, numbers, kinds), self.model.nv, 2 * self.model.nv + self.memory
         rubbed = taken.before[:, -self.memory :] if self.memory else np.zeros((len(q), 0))
         given = {"q": q, "v": v, "dt": np.full(len(q), self._dt), "step": steps.astype(float), "rubbed": rubbed}
@@ -100,7 +126,13 @@ class ContactLinearizer:
             G = slopes["rows"][k][:, ends:]
             x[k] = mode.solved(x[k], G, value.rows[k] - G @ x[k])
         value, slopes = self._slopes(along, given | {"impulses": x})
-        self._check_same(value, v, taken)
+        if not self._is_same(value, v, taken):
+            if not bent:  # the step may have looked at every contact, and found the usual ones
+                return self._of_alike(q, v, steps, inputs, taken, True)
+            raise StateError(
+                "no derivative of a step in which impulses bend a limb's path into the ground, or something else "
+                "happens that only some steps look at"
+            )
         both, unique = np.empty((len(q), n, ends)), np.ones(len(q))
         for k, mode in enumerate(modes):
             by_t, by_x = np.split(slopes["rows"][k], [ends], axis=1)
@@ -117,13 +149,14 @@ class ContactLinearizer:
             both[apart, :, : 2 * nv] = both[apart, :, : 2 * nv] @ closed
         return ContactLinearization(both[..., :n], both[..., n:], unique), NearState(value.q, value.v)
 
-    def _kernel(self, left: Array) -> tuple[tuple[int, ...], Kernel, RowKinds]:
+    def _kernel(self, left: Array, bent: bool) -> tuple[tuple[int, ...], Kernel, RowKinds]:
         """That knows all contacts which steps had, by what they left."""
         slots = self.contact.contacts.slots
         wanted = {*self.contact.contacts.usual, *(int(x) for x in np.unique(np.round(left[:, :slots])) if x >= 0)}
-        fitting = [known for known in self._kernels if wanted <= set(known)]
-        numbers = min(fitting, key=len) if fitting else tuple(sorted(wanted.union(*self._kernels)))
-        if numbers not in self._kernels:
+        alike = [known for known, other in self._kernels if other == bent]
+        fitting = [known for known in alike if wanted <= set(known)]
+        numbers = min(fitting, key=len) if fitting else tuple(sorted(wanted.union(*alike)))
+        if (numbers, bent) not in self._kernels:
             pairs = [self.contact.contacts.pair_of(k) for k in numbers]
             rubs = [rub for rub in self.contact.rubs if are_rows(self.contact) or not rub.is_joint]
             bounds = np.array([self._dt * rub.size for rub in rubs])
@@ -133,10 +166,11 @@ class ContactLinearizer:
             algorithm = open_contact_step_algorithm(self.model, self._settings, self._shapes, kinds.total)
             wrt = ("q", "v", *(["rubbed"] if self.memory else []), self.u, "impulses")
             along: Kernel = compile(
-                self.model, algorithm, settings=self._settings, numbers=numbers, derivative="jvp", wrt=wrt, lanes="auto"
-            )
-            self._kernels[numbers] = along, kinds
-        return numbers, *self._kernels[numbers]
+                self.model, algorithm, settings=self._settings, numbers=numbers, bent=bent, derivative="jvp", wrt=wrt,
+                lanes="auto",
+            )  # fmt: skip
+            self._kernels[numbers, bent] = along, kinds
+        return numbers, *self._kernels[numbers, bent]
 
     def _impulses(self, left: Array, numbers: tuple[int, ...], kinds: RowKinds) -> Array:
         """(B, m) of what steps left."""
@@ -168,14 +202,10 @@ class ContactLinearizer:
         slopes = {x: getattr(found, f"d{x}").reshape(batch, k, -1).swapaxes(1, 2) for x in OpenContactStep._fields}
         return OpenContactStep(*(getattr(found, x)[::k] for x in OpenContactStep._fields)), slopes
 
-    def _check_same(self, value: OpenContactStep, v: Array, taken: TakenSteps) -> None:
+    def _is_same(self, value: OpenContactStep, v: Array, taken: TakenSteps) -> bool:
+        """Whether the steps were these."""
         same = _SAME * max(self.contact.tolerance, _ROUNDING) * (1.0 + np.abs(v).max(axis=1, initial=0.0))
-        off = ~(np.abs(value.v - taken.v).max(axis=1, initial=0.0) <= same)
-        if off.any():
-            raise StateError(
-                f"no derivative of the step at state {np.flatnonzero(off)[0]} of {len(v)}: a limb whips around, or "
-                f"something else happens that only some steps look at"
-            )
+        return bool(np.all(np.abs(value.v - taken.v).max(axis=1, initial=0.0) <= same))
 
     def _friction_is_clear(self, parts: Array) -> bool:
         """Whether no joint that sticks is just about to slip."""

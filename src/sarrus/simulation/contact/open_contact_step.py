@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.bodies import world_poses
-from sarrus.mechanics.contact.contact_rows import node_twists
+from sarrus.mechanics.contact.contact_rows import node_bends, node_twists
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, Input
+from sarrus.simulation.contact.bending import bends_of
 from sarrus.simulation.contact.contact_motion import contacts_where_it_stands
 from sarrus.simulation.contact.contact_problem import ContactProblemAtState
 from sarrus.simulation.contact.free_motion import free_motion
@@ -40,9 +41,12 @@ class OpenContactStep(NamedTuple):
 
 
 def open_contact_step(
-    model: Model, settings: StepSettings, numbers: tuple[int, ...], **inputs: Array
+    model: Model, settings: StepSettings, numbers: tuple[int, ...], bent: bool, **inputs: Array
 ) -> OpenContactStep:
-    """A step on the ground with impulses of all limits, and of the contacts of these numbers."""
+    """A step on the ground with impulses of all limits, and of the contacts of these numbers.
+
+    bent: whether paths that bend into the ground count, as in steps that look at every contact (`every_contact.py`)
+    """
     contact = settings.contact
     assert contact is not None
     start = StepStart.of(model, settings, inputs, inputs.get("rubbed", np.zeros(len(contact.rubs))))
@@ -53,7 +57,11 @@ def open_contact_step(
     v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
     step = ContactProblemAtState(model, contact, free, poses, v, v_free, dt, start.friction, are_rows(contact))
     some = replace(contact.contacts, usual=numbers)
-    contacts = contacts_where_it_stands(step, some, node_twists(free.at, poses, v_free))
+    twists, candidates = node_twists(free.at, poses, v_free), some.candidates(poses, numbers)
+    contacts = contacts_where_it_stands(step, some, twists)
+    if bent:
+        bends = bends_of(some, candidates, poses, node_bends(free.at, poses, v_free, twists), dt)
+        contacts = [c._replace(bend=bend) for c, bend in zip(contacts, bends, strict=True)]
     limits = [usual_limit(limit, q, v_free, dt) for limit in limits_in_step(model, contact)]
     # Whether it is looked at is decided by the step itself: impulses of what is not are zero.
     problem, velocity = step.posed([c._replace(active=1.0) for c in contacts], limits)
@@ -62,15 +70,14 @@ def open_contact_step(
     rows = rows if problem.compliance is None else rows + problem.compliance * x
     rubbing = x[: problem.nb]
     rubbed = list(rubbing) if are_rows(contact) else start.friction.impulses(step.rates(v_end), rubbing)[0]
-    twists = node_twists(free.at, poses, v)
-    candidates = some.candidates(poses, numbers)
+    before = node_twists(free.at, poses, v)
     asked = np.zeros(0) if free.loops is None else free.residual + free.loops.G @ free.forces
     return OpenContactStep(
         *moved_straight(model, q, v_end, dt),
         start.friction.parts(rubbed),
         rows,
         vector(*(x.gap for x in (*limits, *contacts))),
-        vector(*(c.closing(twists) for c in candidates)),
+        vector(*(c.closing(before) for c in candidates)),
         free.residual,
         asked,
     )
@@ -88,7 +95,7 @@ def open_contact_step_algorithm(
     shapes |= {"rubbed": (len(contact.rubs),)} if remembers(contact) else {}
     shapes |= inputs | {"impulses": (impulses,)}
     takes = tuple(Input(name, False, shape) for name, shape in shapes.items())
-    return Algorithm("open_contact_step", open_contact_step, takes, None, ("settings", "numbers"))
+    return Algorithm("open_contact_step", open_contact_step, takes, None, ("settings", "numbers", "bent"))
 
 
 def are_rows(contact: ContactSettings) -> bool:
