@@ -69,6 +69,7 @@ from sarrus.algorithms.tree.kinetic_energy_regressor import kinetic_energy_regre
 from sarrus.algorithms.tree.potential_energy_regressor import potential_energy_regressor
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.calls.call import install_verbs
+from sarrus.calls.call_report import call_report
 from sarrus.calls.configurations import difference, integrate
 from sarrus.calls.delassus import delassus, delassus_cholesky, operational_space_inertia
 from sarrus.calls.dynamics import forward_dynamics, methods
@@ -188,7 +189,7 @@ __all__ = [
     "with_inertial_parameters",
     # what algorithms are, and native code
     "Algorithm", "Kernel", "OpCount", "Plan", "Recut", "Status", "Feature", "catalog", "cite", "compile", "errors",
-    "interpreted", "op_count", "plan", "recut",
+    "call_report", "interpreted", "op_count", "plan", "recut",
     # optimal control by the same sweeps
     "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it

@@ -53,6 +53,28 @@ def test_info(robot):
     assert "operation counts" in run("info", robot)
 
 
+def test_info_compiles_what_it_is_asked_for():
+    text = run("info", "zoo:four_bar", "-m", "lcaba", "-m", "ce_aba")
+    for words in (
+        "bytes of code",
+        "compiling [s]: tracing",
+        "for one state",
+        "where the time of lcaba goes",
+        "ce_aba:",
+    ):
+        assert words in text
+    (found,) = json.loads(run("info", "zoo:chain:3", "-m", "frame_jacobian", "--json"))["kernels"]
+    assert found["options"]
+    assert found["code_bytes"] > 0
+    assert 0.0 < found["batch_us"] < found["single_us"]
+    assert sum(found["stages"].values()) == pytest.approx(1.0)
+
+
+def test_info_refuses_to_compile_what_is_not_there(monkeypatch, capsys):
+    assert "nonsense" in fails(monkeypatch, capsys, "info", "zoo:chain:3", "-m", "nonsense")
+    assert "contacts" in fails(monkeypatch, capsys, "info", "zoo:four_bar", "-m", "pv")
+
+
 def test_info_says_which_methods_refuse_loops():
     text = run("info", "zoo:four_bar")
     assert "coupler_rocker" in text

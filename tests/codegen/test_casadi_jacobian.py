@@ -105,3 +105,14 @@ def test_ipopt_uses_it():
     silent = {"print_time": False, "ipopt.print_level": 0, "ipopt.sb": "yes"}
     found = ca.nlpsol("hold", "ipopt", problem, silent)(x0=0, lbg=0, ubg=0)["x"]
     assert np.array(found).ravel() == pytest.approx(sarrus.rnea(model, q, np.zeros(3), np.zeros(3)), rel=1e-7)
+
+
+def test_an_output_with_the_name_of_an_input_is_called_otherwise():
+    model = zoo.four_bar()
+    kernel = sarrus.compile(model, "project", inputs=("q", "v"))
+    f = kernel.to_casadi()
+    assert f.name_out()[:2] == ["q_out", "v_out"]
+    q, v = sarrus.neutral(model) + 0.1, np.ones(model.nv)
+    found = kernel(q, v)
+    for x, y in zip(f(q, v), found, strict=True):
+        np.testing.assert_allclose(np.ravel(x.full()), np.ravel(y), rtol=1e-9, atol=1e-12)

@@ -208,10 +208,6 @@ def test_what_has_no_derivative_is_refused_in_words():
         Simulation(model, integrator="adaptive").linearize(state)
     with pytest.raises(UnsupportedError, match="a Python function has no derivative"):
         Simulation(model, controller=lambda t, q, v: -v).linearize(state)
-    grounded = zoo.geared_quadruped().with_ground()
-    simulation = Simulation(grounded)
-    with pytest.raises(UnsupportedError, match="a step with contacts"):
-        simulation.linearize(simulation.start())
     sparse = Simulation(model, 1e-2, record_every=5)
     with pytest.raises(StateError, match="record_every=1"):
         sparse.vjp(sparse.run(steps=20), np.zeros((5, 2)))

@@ -61,8 +61,8 @@ class Evaluator:
         self.checked: Callable[..., Any] | None = None  # its native code for one valid state,
         self.wrap: Callable[[Any], Any] | None = None  # and what makes the result of that, unless it is the result
         self._looked_on_disk = False
-        self._spent = 0.0  # seconds of interpreting
-        self._price = float("inf")  # of compiling, as far as is known
+        self.spent = 0.0  # seconds of interpreting
+        self.price = float("inf")  # of compiling, as far as is known
         self._compiling_in = 0  # the process that is at it
         self._tape: Tape | None = None
 
@@ -119,7 +119,7 @@ class Evaluator:
 
             self._looked_on_disk = True
             self._keep(stored_kernel(model, self.algorithm, self.inputs, self.options))
-        if self.kernel is None and batch != 0 and self._spent + self._expected(model, batch) >= self._price:
+        if self.kernel is None and batch != 0 and self.spent + self._expected(model, batch) >= self.price:
             self._compile(model)
         return self.kernel
 
@@ -128,13 +128,13 @@ class Evaluator:
         if batch is None or self._is_few(batch):
             return 0.0
         operations = self._traced(model).op_count.total
-        self._price = min(self._price, operations * _PER_OPERATION)
+        self.price = min(self.price, operations * _PER_OPERATION)
         return operations * _IN_NUMPY * -(-batch // _CHUNK)
 
     def _pay(self, seconds: float, batch: int | None) -> None:
-        self._spent += seconds
+        self.spent += seconds
         if batch is None or self._is_few(batch):
-            self._price = min(self._price, _RUNS_OF_TEXT * seconds / (batch or 1))
+            self.price = min(self.price, _RUNS_OF_TEXT * seconds / (batch or 1))
 
     def _compile(self, model: Model) -> None:
         """Unless another thread of this process is at it: then this one goes on as before."""
@@ -146,7 +146,7 @@ class Evaluator:
         try:
             self._keep(compile(model, self.algorithm, inputs=self.inputs, **self.options))
         except OSError:  # a system that allows no new machine code
-            self._price = float("inf")
+            self.price = float("inf")
         finally:
             self._compiling_in = 0
 
@@ -219,7 +219,9 @@ def evaluate(model: Model, method: AnyAlgorithm, arrays: dict[str, Array], **opt
     flat = {n: np.ascontiguousarray(x, dtype=float).reshape(-1, *shapes[n]) for n, x in arrays.items()}
     with np.errstate(all="ignore"):
         found = evaluator_of(model, method, tuple(arrays), options).run(model, flat, len(flat[first]))
-    return {n: np.asarray(x).reshape(*lead, *np.shape(x)[1:]) for n, x in zip(method.output_names, found, strict=True)}
+    return {
+        n: np.asarray(x).reshape((*lead, *np.shape(x)[1:])) for n, x in zip(method.output_names, found, strict=True)
+    }
 
 
 def run_tape(tape: Tape, arrays: dict[str, Array], batch: int) -> list[Array]:

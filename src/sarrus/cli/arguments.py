@@ -66,6 +66,10 @@ Configuration = Annotated[
         "--q", help="A configuration: numbers separated by commas or spaces. Default: the pose in the file, or neutral."
     ),
 ]
+Compiled = Annotated[
+    list[str] | None,
+    typer.Option("--method", "-m", help="Compile this algorithm, and say what that and a call cost. Repeatable."),
+]
 Method = Annotated[str, typer.Option("--method", "-m", help="An algorithm, e.g. aba, rnea, crba.")]
 FrameName = Annotated[str | None, typer.Option("--frame", help="The name of the frame, for algorithms that need one.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object instead of tables.")]

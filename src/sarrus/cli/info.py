@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sarrus.cli import arguments
+from sarrus.cli.compiled_kernel import compiled_kernel, show_kernel
 from sarrus.cli.console import print_plain, print_table, spinner, table
 from sarrus.errors import IllPosedError, UnsupportedError, listed
 from sarrus.mechanics.contact.broad_phase import roots_of
@@ -30,16 +31,19 @@ def info(
     robot: arguments.Robot,
     floating_base: arguments.FloatingBase = None,
     allow_outside: arguments.AllowOutside = False,
+    compiled: arguments.Compiled = None,
     as_json: arguments.AsJson = False,
 ) -> None:
     """Bodies, joints, loops, actuators, geometries, keyframes, the import report, and operation counts.
 
     Operation counts are exact: additions, multiplications, divisions and sines of the code that Sarrus would compile
-    for this robot.
+    for this robot. With -m METHOD it does compile: time of compiling, size of the code, and where the time of a call
+    goes.
     """
     console = Console()
     with spinner("loading", as_json) as say:
         model = arguments.robot_from(robot, floating_base, allow_outside=allow_outside)
+        kernels = [compiled_kernel(model, method, say) for method in compiled or ()]
         counts, refused = {}, {}
         for name, algorithm in catalog().items():
             if "frame" in algorithm.options:
@@ -50,12 +54,14 @@ def info(
             except (UnsupportedError, IllPosedError) as error:
                 refused[name] = str(error)
     if as_json:
-        typer.echo(json.dumps(_as_dict(model, counts, refused), indent=2))
+        typer.echo(json.dumps(_as_dict(model, counts, refused) | {"kernels": kernels}, indent=2))
         return
     show_model(console, model)
     print_table(console, _count_table(model, counts))
     for reason, names in _by_reason(refused).items():
         print_plain(console, f"not for this robot: {', '.join(names)}: {reason}")
+    for kernel in kernels:
+        show_kernel(console, kernel)
 
 
 def _by_reason(refused: dict[str, str]) -> dict[str, list[str]]:

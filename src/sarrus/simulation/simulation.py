@@ -19,7 +19,7 @@ from sarrus.model.state import as_state_array
 from sarrus.model.values import with_values
 from sarrus.once import cached_property
 from sarrus.registry.table import find
-from sarrus.simulation.contact.contact_linearization import ContactLinearization, ContactLinearizer
+from sarrus.simulation.contact.contact_linearization import ContactLinearization, ContactLinearizer, TakenSteps
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
@@ -30,7 +30,13 @@ from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parame
 from sarrus.simulation.linearization import Linearization, Linearizer, ParametricLinearization
 from sarrus.simulation.open_step import STAGES
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
-from sarrus.simulation.rollout_gradient import ParametricGradient, RolloutGradient, rollout_gradient
+from sarrus.simulation.rollout_gradient import (
+    ContactGradient,
+    ParametricGradient,
+    RolloutGradient,
+    rollout_gradient,
+    taken_steps,
+)
 from sarrus.simulation.step import StepSettings
 from sarrus.simulation.step_call import StepCall, StepResult
 from sarrus.simulation.step_kernels import StepKernels
@@ -55,6 +61,7 @@ from sarrus.status import Status
 # are then independent by very little: taken at their word they would lock the mechanism.
 ON_GROUND = ("semi_implicit_euler", "implicit")  # integrators that know contacts
 _DT = 1e-3  # seconds, where nobody says
+_SAME_PATH = 1e-6  # metres or radians, of the states of a rollout that is gone through again
 _NO_FUNCTIONS = "a Python function has no derivative: give sarrus.pd, sarrus.controller, or arrays of tau or controls"
 _OPTIONS = {"tolerance": 1e-6, "rank_tolerance": 1e-4, "closed": 1e-4}
 
@@ -305,17 +312,25 @@ class Simulation:
         tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
         if self._contact is not None:
-            return self._contact_linearization(q, v, first, single, tau, controls, external_forces)
-        linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
-        now = {name: input_at(x, first) for name, x in inputs.items()}
-        found, after = linearizer(q, v, np.full(len(q), first), now)
+            linearizer, inputs, taken, _ = self._contact_steps(state, 1, tau, controls, external_forces)
+            now = {name: x[:, 0] for name, x in inputs.items()}
+            taken = TakenSteps(*(x[:, 0] for x in taken))
+            (A, B, unique), after = linearizer(q, v, np.full(len(q), first), now, taken)
+            n = 2 * self.stepped_model.nv
+            found = ContactLinearization(A[:, :n, :n], B[:, :n], unique)
+        else:
+            linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
+            now = {name: input_at(x, first) for name, x in inputs.items()}
+            found, after = linearizer(q, v, np.full(len(q), first), now)
         if self._project_every:
             due = np.full(len(q), (first + 1) % self._project_every == 0)
-            which = linearizer.is_projected(after.q, due)
-            changes = np.concatenate(found, axis=2)
+            which = linearizer.projection.is_projected(after.q, due)
+            matrices = [x for x in found if x.ndim == 3]
+            changes = np.concatenate(matrices, axis=2)
             given = now["parameters"][which] if "parameters" in now else None
-            changes[which] = linearizer.onto_constraints(after.q[which], after.v[which], changes[which], given)
-            found = linearizer.parts(changes)
+            changes[which] = linearizer.projection.along(after.q[which], after.v[which], changes[which], given)
+            parts = np.split(changes, np.cumsum([x.shape[2] for x in matrices])[:-1], axis=2)
+            found = type(found)(*parts, *found[len(parts) :])
         return type(found)(*(x[0] for x in found)) if single else found
 
     def vjp(
@@ -327,9 +342,12 @@ class Simulation:
         tau: Any = None,
         controls: Any = None,
         external_forces: Any = None,
-    ) -> RolloutGradient | ParametricGradient:
+    ) -> RolloutGradient | ParametricGradient | ContactGradient:
         """The gradient of a loss over a rollout with respect to its first state, and to controls (where given) or tau;
         a simulation with `parameters` has one with respect to these, too.
+
+        On the ground, steps are gone through once more first, and `unique` (T,) is 0 for those on the edge between two
+        motions (see `linearize`).
 
         trajectory    what `run` or `rollout` of this simulation gave for these inputs, every step of it recorded
         q_bar, v_bar  of the loss with respect to every state, (T + 1, nv) or (B, T + 1, nv), q's in the tangent space;
@@ -350,8 +368,14 @@ class Simulation:
             else as_state_array(name, x, (steps + 1, model.nv)).reshape(batch, steps + 1, model.nv)
             for name, x in (("q_bar", q_bar), ("v_bar", v_bar))
         ]
-        linearizer, inputs = self._linearizer(tau, controls, external_forces, batch, steps)
-        found = rollout_gradient(linearizer, q, v, np.concatenate(bars, axis=2), inputs, self._project_every)
+        if self._contact is not None:
+            start = State(0.0, q[:, 0], v[:, 0])
+            linearizer, inputs, taken, led = self._contact_steps(start, steps, tau, controls, external_forces)
+            if not np.allclose(led, q[:, 1:], rtol=0.0, atol=_SAME_PATH):
+                raise StateError("vjp: these inputs lead to another rollout than this one")
+        else:
+            (linearizer, inputs), taken = self._linearizer(tau, controls, external_forces, batch, steps), None
+        found = rollout_gradient(linearizer, q, v, np.concatenate(bars, axis=2), inputs, self._project_every, taken)
         return type(found)(*(x[0] for x in found)) if single else found
 
     def step_kernels(
@@ -515,38 +539,39 @@ class Simulation:
         """Steps that are ready, by which of tau, controls and external forces are not given."""
         return {}
 
-    def _contact_linearization(
-        self, q: Array, v: Array, first: int, single: bool, tau: Any, controls: Any, external_forces: Any
-    ) -> ContactLinearization:
-        """Of a step on the ground from states (B, n)."""
+    def _contact_steps(
+        self, start: State | StepResult, steps: int, tau: Any, controls: Any, external_forces: Any
+    ) -> tuple[ContactLinearizer, dict[str, Array], TakenSteps, Array]:
+        """What differentiates steps on the ground, their inputs and what they found, (B, T, ...) each, and where they
+        lead, (B, T, nq).
+        """
+        if self.dtype != "float64":
+            return replace(self, dtype="float64")._contact_steps(start, steps, tau, controls, external_forces)
+        q, v, _ = initial_state(self.stepped_model, start.q, start.v)
+        first = start.steps if isinstance(start, StepResult) else round(start.time / self.dt)
         tau = np.zeros(self.stepped_model.nv) if tau is None and (controls is None or callable(controls)) else tau
-        stepper = self._stepper(tau, controls, external_forces, len(q), first + 1, False, one_step=True)
-        if stepper.functions:
+        stepper = self._stepper(tau, controls, external_forces, len(q), first + steps, False, one_step=True)
+        if stepper.functions or not isinstance(stepper, PythonStepper):
             raise UnsupportedError(_NO_FUNCTIONS)
-        shapes = stepper.kernels.input_shapes
-        now = {name: input_at(x, first).reshape(len(q), *shapes[name]) for name, x in stepper.inputs.items()}
-        key = (*now, repr(stepper.kernels.asked[-1]))
+        shapes, span = stepper.kernels.input_shapes, range(first, first + steps)
+        inputs = {
+            name: np.stack([input_at(x, t) for t in span], axis=1).reshape(len(q), steps, *shapes[name])
+            for name, x in stepper.inputs.items()
+        }
+        key = (*inputs, repr(stepper.kernels.asked[-1]))
         if key not in self._linearizers:
-            u, settings = "controls" if "controls" in now else "tau", self._step_settings
-            controllers = as_actions(
-                self.stepped_model, self.controller, tau, controls, external_forces, len(q), first + 1
-            ).controllers
-            settings = replace(settings, controllers=controllers)
-            self._linearizers[key] = ContactLinearizer(self.stepped_model, settings, now, u, self.dt)
-        step = stepper.evaluate(stepper.begin(q, v, first), first)
-        found = self._linearizers[key](q, v, np.full(len(q), first), now, step)
-        return ContactLinearization(*(x[0] for x in found)) if single else found
+            u = "controls" if "controls" in inputs else "tau"
+            now = {name: x[:, 0] for name, x in inputs.items()}
+            self._linearizers[key] = ContactLinearizer(self.stepped_model, stepper.kernels.settings, now, u, self.dt)
+        carry = stepper.begin(q, v, first)
+        if isinstance(start, StepResult) and start.warm is not None:
+            carry["warm0"] = np.array(start.warm, float).reshape(carry["warm0"].shape)
+        return self._linearizers[key], inputs, *taken_steps(stepper, carry, span)
 
     def _linearizer(
         self, tau: Any, controls: Any, external_forces: Any, batch: int, steps: int
     ) -> tuple[Linearizer, dict[str, Array]]:
         """What differentiates steps with these inputs, and the inputs, (B, T, ...) each."""
-        if self._contact is not None:
-            raise UnsupportedError(
-                "gradients of rollouts with contacts are not supported yet: `linearize` gives A and B of each step, "
-                "contacts=False differentiates motion without contacts, and feet that stay in place can be declared as "
-                "constraints (`sarrus.contact`)"
-            )
         if self.integrator == "adaptive":
             raise UnsupportedError(f"adaptive steps change their size with the state. Valid: {', '.join(STAGES)}")
         model = self.stepped_model

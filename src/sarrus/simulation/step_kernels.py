@@ -38,6 +38,7 @@ class StepKernels:
     ) -> None:
         """symbols: of the model, in the order in which the input `parameters` has their values"""
         self._made_of = model, settings, takes, project_every, dt, dtype, symbols
+        self.settings = settings
         how: dict[str, Any] = {"dtype": dtype, "parameters": symbols or None}
         explicit_model, explicit, attempted = model, settings, None
         if settings.integrator == "implicit":

@@ -217,18 +217,22 @@ class PythonStepper(AbstractStepper):
         return {name: np.asarray(x[0]) for name, x in carry.items()} if self.single else carry
 
     def chunks(self, carry: Carry, span: StepRange, rows: Rows) -> Iterator[int]:
-        kernels, ok = self.kernels, np.zeros_like(carry["worst_status"])
         for t in range(span.first, span.stop):
-            result = self.evaluate(carry, t)
-            is_recorded = t % span.every == 0
+            before, is_recorded = dict(carry), t % span.every == 0
+            result = self.once(carry, t, is_recorded)
             if is_recorded:
-                record(rows, t // span.every - span.first_row, carry, result)
-            carry.update({name: getattr(result, output) for output, name in kernels.carried.items()})
-            if is_recorded:
-                carry["worst_status"] = ok
-            if kernels.projection is not None:
-                carry.update(kernels.project(carry | self.held(carry), kernels.is_due(t)))
+                record(rows, t // span.every - span.first_row, before, result)
             yield t + 1
+
+    def once(self, carry: Carry, step: int, is_recorded: bool = True) -> Any:
+        """One step, `carry` being changed in place, and what it found."""
+        kernels, result = self.kernels, self.evaluate(carry, step)
+        carry.update({name: getattr(result, output) for output, name in kernels.carried.items()})
+        if is_recorded:
+            carry["worst_status"] = np.zeros_like(carry["worst_status"])
+        if kernels.projection is not None:
+            carry.update(kernels.project(carry | self.held(carry), kernels.is_due(step)))
+        return result
 
 
 class AdaptiveStepper(AbstractStepper):

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus import ContactOptions, Simulation, zoo
+from sarrus import ContactOptions, Simulation
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.visuals import Box, Sphere
+from sarrus.simulation.contact.put_down import put_down
+from sarrus.simulation.step_call import StepResult
 from sarrus.simulation.trajectory import State
 from tests.derivatives.differences import slope
 from tests.mechanisms import relative_error
+from tests.simulation.contact.exact_steps import exact_slopes
 
 EXACT = ContactOptions(tolerance=1e-12)  # so that differences see no iterations
 H = 2e-6  # far less than gaps, so that nothing opens or closes on the way
@@ -35,12 +38,22 @@ def differences(simulation: Simulation, state: State, **inputs) -> tuple[np.ndar
 
 
 def check(simulation: Simulation, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+    """Beside differences of steps, of which rounding and tolerance leave six digits, and beside exact ones."""
     state = simulation.start(q, v)
     found = simulation.linearize(state, tau=tau)
     assert found.unique == 1.0
     by_x, by_u = differences(simulation, state, tau=tau)
     assert relative_error(found.A, by_x) < 1e-6
     assert relative_error(found.B, by_u) < 1e-6
+    check_exactly(simulation, state, tau)
+
+
+def check_exactly(simulation: Simulation, state: State | StepResult, tau: np.ndarray) -> None:
+    """Without a projection. The effect of forces over 1 ms is small; a robot that sticks everywhere has none."""
+    found, exact = simulation.linearize(state, tau=tau), exact_slopes(simulation, state, tau)
+    assert found.unique == 1.0
+    assert relative_error(found.A, exact.A) < 1e-10
+    assert relative_error(found.B, exact.B, 1e-6) < 1e-9
 
 
 def ball(friction: float = 0.5) -> sarrus.Model:
@@ -150,18 +163,140 @@ def test_sliding_that_is_about_to_begin_is_told():
     assert at(0.5 * (low + high)).unique == 0.0
 
 
+def leg(kind: str, friction: float = 0.0) -> sarrus.Model:
+    """A trunk on a leg, whose knee is moved by a rotor, by a rod in a plane, or by one on balls; joints that rub."""
+    builder = sarrus.ModelBuilder(kind)
+    builder.add_body("trunk", joint="free", mass=3.0, com=(0.0, 0.01, 0.0), inertia=0.05 * np.eye(3))
+    link = {"axis": (0.0, 1.0, 0.0), "inertia": 0.004 * np.eye(3), "mass": 0.5, "com": (0.0, 0.0, -0.1)}
+    builder.add_body("thigh", "trunk", damping=0.1, friction=friction, **link)
+    builder.add_body("shank", "thigh", position=(0.0, 0.0, -0.2), friction=friction, **link)
+    builder.add_geometry("shank", Sphere(0.03), position=(0.0, 0.0, -0.2))
+    small = {"mass": 0.1, "inertia": 1e-4 * np.eye(3)}
+    constraint: list = []
+    if kind == "gear":
+        builder.add_body("rotor", "thigh", position=(0.0, 0.05, 0.0), axis=(0.0, 1.0, 0.0), **small)
+        constraint = [sarrus.coupling({"rotor_joint": 1.0, "shank_joint": -9.0})]
+    elif kind != "free":
+        builder.add_body(
+            "crank", "trunk", position=(0.1, 0.0, 0.0), axis=(0.0, 1.0, 0.0), com=(0.0, 0.0, -0.1), **small
+        )
+        joint = {"axis": (0.0, 1.0, 0.0)} if kind == "plane" else {"joint": "spherical"}
+        builder.add_body("rod", "crank", position=(0.0, 0.0, -0.2), com=(-0.05, 0.0, 0.0), **joint, **small)
+        builder.add_frame("rod_end", "rod", position=(-0.1, 0.0, 0.0))
+        builder.add_frame("knee", "shank", position=(0.0, 0.0, 0.0))
+        pin = sarrus.loop("rod_end", "knee", "revolute", axis=(0.0, 1.0, 0.0))
+        constraint = [pin if kind == "plane" else sarrus.connect("rod_end", "knee")]
+    return builder.build().with_constraints(*constraint).with_ground(friction=0.6)
+
+
+def on_its_foot(simulation: Simulation, deep: float = 1e-4) -> tuple[np.ndarray, np.ndarray]:
+    """Moving, with loops closed, and with its foot a little in the ground."""
+    model, rng = simulation.model, np.random.default_rng(0)
+    change = np.concatenate([np.zeros(3), 0.2 * rng.normal(size=model.nv - 3)])
+    at = sarrus.project(model, sarrus.integrate(model, sarrus.neutral(model), change))
+    assert simulation._contact is not None
+    q = put_down(model, simulation._contact.contacts, at.q[None], -deep)[0]
+    return q, sarrus.project(model, q, 0.3 * rng.normal(size=model.nv) - 0.1 * np.eye(model.nv)[2]).v
+
+
+@pytest.mark.parametrize("is_embedded", [False, True], ids=["rows", "embedded"])
+@pytest.mark.parametrize("kind", ["gear", "balls"])
+def test_gears_and_loops(kind, is_embedded):
+    model = sarrus.embed(leg(kind)) if is_embedded else leg(kind)
+    simulation = Simulation(model, 1e-3, "semi_implicit_euler", contacts=EXACT, project_every=None)
+    check_exactly(simulation, simulation.start(*on_its_foot(simulation)), 0.3 * np.ones(model.nv))
+
+
+def test_loops_that_are_redundant_while_closed():
+    """As without contacts, A takes of a change what keeps them closed. Embedded, nothing is redundant."""
+    model = leg("plane")
+    simulation = Simulation(model, 1e-3, "semi_implicit_euler", contacts=EXACT, project_every=None)
+    q, v = on_its_foot(simulation)
+    state, tau = simulation.start(q, v), 0.3 * np.ones(model.nv)
+    found, exact = simulation.linearize(state, tau=tau), exact_slopes(simulation, state, tau)
+    linearizer = simulation._contact_steps(state, 1, tau, None, None)[0]
+    closed = linearizer.projection.along(q[None], v[None], np.eye(2 * model.nv)[None])[0]
+    assert relative_error(found.A, exact.A @ closed) < 1e-8
+    assert relative_error(found.B, exact.B, 1e-6) < 1e-9
+    plane = sarrus.embed(model)
+    check_exactly(Simulation(plane, 1e-3, "semi_implicit_euler", contacts=EXACT, project_every=None), state, tau)
+
+
+def test_a_projection_belongs_to_its_step():
+    """Beside differences of steps, along motions that keep loops closed."""
+    model = leg("balls")
+    simulation = Simulation(model, 1e-3, "semi_implicit_euler", contacts=EXACT, project_every=1)
+    q, v = on_its_foot(simulation)
+    state, tau = simulation.start(q, v), 0.3 * np.ones(model.nv)
+    found = simulation.linearize(state, tau=tau)
+    by_x, by_u = differences(simulation, state, tau=tau)
+    linearizer = simulation._contact_steps(state, 1, tau, None, None)[0]
+    closed = linearizer.projection.along(q[None], v[None], np.eye(2 * model.nv)[None])[0]
+    assert relative_error(found.A @ closed, by_x @ closed) < 1e-6
+    assert relative_error(found.B, by_u) < 1e-6
+
+
+@pytest.mark.parametrize("exact", [False, True], ids=["a step late", "exact"])
+@pytest.mark.parametrize("size", [0.05, 5.0], ids=["slips", "sticks"])
+@pytest.mark.parametrize("kind", ["free", "gear"])
+def test_dry_friction(kind, size, exact):
+    """At first, and where steps before have left friction that holds joints."""
+    model = leg(kind, size)
+    options = ContactOptions(tolerance=1e-12, exact_friction=exact)
+    simulation = Simulation(model, 1e-3, "semi_implicit_euler", contacts=options, project_every=None)
+    state, tau = simulation.start(*on_its_foot(simulation)), 0.3 * np.ones(model.nv)
+    check_exactly(simulation, state, tau)
+    for _ in range(3):
+        state = simulation.step(state, tau=tau)
+    check_exactly(simulation, state, tau)
+
+
+@pytest.mark.parametrize("v", [np.zeros(6), np.array([1.0, 0.2, -0.1, 0.1, 0.2, 0.3])], ids=["sticks", "slips"])
+def test_the_relaxed_problem_what_resists_turning_and_corners_on_which_nothing_stands(v):
+    tau = np.array([0.1, 0.2, -0.3, 0.001, 0.002, 0.001])
+    relaxed = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=ContactOptions(tolerance=1e-12, convex=True))
+    q = np.array([0.1, 0.2, 0.0999, *TURNED / np.linalg.norm(TURNED)])
+    check_exactly(relaxed, relaxed.start(q, v), tau)
+    geom = "condim='6' friction='.8 .02 .01'"
+    rough = sarrus.load(
+        f"<mujoco><worldbody><geom type='plane' size='1 1 1' {geom}/><body pos='0 0 .0999'><freejoint/>"
+        f"<geom size='.1' mass='2' {geom}/></body></worldbody></mujoco>"
+    )
+    options = ContactOptions(tolerance=1e-12, turning=True)
+    turning = Simulation(rough, 1e-3, "semi_implicit_euler", contacts=options)
+    check_exactly(turning, turning.start(rough.home, v), tau)
+    builder = sarrus.ModelBuilder("dumbbell")
+    builder.add_body("dumbbell", joint="free", mass=2.0, inertia=0.02 * np.eye(3))
+    for z in (-0.2, 0.2):
+        builder.add_geometry("dumbbell", Sphere(0.05), position=(0.0, 0.0, z))
+    dumbbell = builder.build().with_ground(friction=0.7)
+    tumbling = Simulation(dumbbell, 1e-3, "semi_implicit_euler", contacts=EXACT)
+    assert tumbling._contact is not None
+    head_first = sarrus.integrate(dumbbell, sarrus.neutral(dumbbell), np.array([0.0, 0.0, 0.0, 2.9, 0.3, 0.0]))
+    q = put_down(dumbbell, tumbling._contact.contacts, head_first[None], -1e-4)[0]
+    touching = tumbling.step(tumbling.start(q)).warm[:2]
+    assert max(touching) >= 0.0
+    assert set(touching).isdisjoint(tumbling._contact.contacts.usual)
+    check_exactly(tumbling, tumbling.start(q, v), tau)
+
+
+def test_clamps_and_the_speed_below_which_nothing_bounces_are_edges():
+    simulation = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=EXACT)
+    deepest = 0.5 * 1e-3 / 0.2  # which is undone at 0.5 m/s
+
+    def unique(simulation: Simulation, gap: float, speed: float = 0.0) -> float:
+        q, v = np.array([0.0, 0.0, 0.1 + gap, 0.0, 0.0, 0.0, 1.0]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
+        return float(simulation.linearize(simulation.start(q, v), tau=np.zeros(6)).unique)
+
+    assert [unique(simulation, -x * deepest) for x in (0.99, 1.0, 1.01)] == [1.0, 0.0, 1.0]
+    bouncing = ContactOptions(tolerance=1e-12, restitution=0.5)
+    simulation = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=bouncing)
+    assert [unique(simulation, -1e-5, -x) for x in (0.009, 0.01, 0.011)] == [1.0, 0.0, 1.0]
+    assert [unique(simulation, 1e-4, -x) for x in (0.099, 0.1, 0.101)] == [1.0, 0.0, 1.0]  # hits within the step or not
+
+
 def test_what_has_no_derivative_is_refused_in_words():
-    grounded = zoo.geared_quadruped().with_ground()
-    simulation = Simulation(grounded)
-    start = simulation.start()
-    with pytest.raises(UnsupportedError, match="loops and gears"):
-        simulation.linearize(start)
     plain = Simulation(ball(), 1e-3)
-    with pytest.raises(UnsupportedError, match="gradients of rollouts with contacts"):
-        plain.vjp(plain.run(steps=2), np.zeros((3, 6)))
-    relaxed = Simulation(ball(), 1e-3, contacts=ContactOptions(convex=True))
-    with pytest.raises(UnsupportedError, match="the relaxed problem"):
-        relaxed.linearize(relaxed.start())
     with pytest.raises(UnsupportedError, match="a Python function has no derivative"):
         Simulation(ball(), 1e-3, controller=lambda t, q, v: -v).linearize(plain.start())
     buried = Simulation(ball(), 1e-3)

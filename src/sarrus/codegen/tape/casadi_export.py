@@ -16,7 +16,8 @@ from sarrus.registry.algorithm import Algorithm, Input
 
 
 def casadi_function(tape: Tape, name: str, jacobian: Any = None) -> Any:
-    """A `casadi.Function` with the tape's names. Arrays of three dimensions are stacked into a tall matrix.
+    """A `casadi.Function` with the tape's names. Arrays of three dimensions are stacked into a tall matrix. An output
+    with an input's name, which CasADi does not allow, is called `q_out`.
 
     jacobian  what `casadi_jacobian` made for it; None: CasADi differentiates the expression itself. With one,
               quaternions are made one long first: CasADi takes of a Jacobian what it thinks that the expression depends
@@ -35,7 +36,13 @@ def casadi_function(tape: Tape, name: str, jacobian: Any = None) -> Any:
     # Without a way of its own, forwards and backwards, every derivative goes by the Jacobian, in maps too.
     given = {} if jacobian is None else {"custom_jacobian": jacobian, "jac_penalty": 0}
     given |= {} if jacobian is None else {"enable_forward": False, "enable_reverse": False}
-    return ca.Function(name, symbols, outputs, [p.name for p in tape.inputs], [p.name for p in tape.outputs], given)
+    return ca.Function(name, symbols, outputs, [p.name for p in tape.inputs], output_names(tape), given)
+
+
+def output_names(tape: Tape) -> list[str]:
+    """None of them that of an input."""
+    inputs = {port.name for port in tape.inputs}
+    return [f"{port.name}_out" if port.name in inputs else port.name for port in tape.outputs]
 
 
 def casadi_jacobian(model: Model, tape: Tape, derivative: Tape, values: Any, name: str) -> Any:
@@ -48,15 +55,16 @@ def casadi_jacobian(model: Model, tape: Tape, derivative: Tape, values: Any, nam
     ca = optional_package("casadi", "CasADi functions need casadi", "'sarrus[casadi]'")
     symbol = ca.SX if values.is_a("SXFunction") else ca.MX
     symbols = [symbol.sym(p.name, *matrix_shape(p)) for p in tape.inputs]
-    nominal = [symbol.sym(f"out_{p.name}", *matrix_shape(p)) for p in tape.outputs]
+    outputs = output_names(tape)
+    nominal = [symbol.sym(f"out_{x}", *matrix_shape(p)) for x, p in zip(outputs, tape.outputs, strict=True)]
     written_out = symbol is ca.SX
     taken = [_normalized(ca, x, p) if written_out else (x, None) for x, p in zip(symbols, tape.inputs, strict=True)]
     found = dict(zip((p.name for p in derivative.outputs), values.call([x for x, _ in taken]), strict=True))
     shapes = {p.name: p for p in derivative.outputs}
     blocks, names = [], []
-    for out in tape.outputs:
+    for name_of_out, out in zip(outputs, tape.outputs, strict=True):
         for port, (at, lengths) in zip(tape.inputs, taken, strict=True):
-            names.append(f"jac_{out.name}_{port.name}")
+            names.append(f"jac_{name_of_out}_{port.name}")
             key = f"d{out.name}_d{port.name}"
             if key not in found:  # statuses and counts
                 blocks.append(symbol(out.size, port.size))
@@ -67,7 +75,7 @@ def casadi_jacobian(model: Model, tape: Tape, derivative: Tape, values: Any, nam
                 block = block @ _tangents(model, at)
                 block = block if lengths is None else block / ca.repmat(lengths.T, out.size, 1)
             blocks.append(block)
-    takes = [*(p.name for p in tape.inputs), *(f"out_{p.name}" for p in tape.outputs)]
+    takes = [*(p.name for p in tape.inputs), *(f"out_{x}" for x in outputs)]
     return ca.Function(f"jac_{name}", [*symbols, *nominal], blocks, takes, names)
 
 

@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
 from sarrus.simulation.contact.contact_motion import contact_motion
 from sarrus.simulation.contact.contact_problem import slot_numbers
-from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.motion import Before
+from sarrus.simulation.contact.step_start import StepStart
 from sarrus.simulation.contact.straight_motion import moved_straight
-from sarrus.simulation.step import StepSettings, forces_of, keep_finite, scalar, select, worse
+from sarrus.simulation.step import StepSettings, keep_finite, scalar, select, worse
 from sarrus.simulation.variation import varied_step
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.choice import choose
@@ -44,17 +43,10 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     model, settings = varied_step(model, settings, inputs)
     contact = settings.contact
     assert contact is not None
-    q, v, warm = inputs["q"], inputs["v"], inputs["warm0"]
-    count = inputs["step"].item() if "step" in inputs else 0.0
-    dt = inputs["dt"].item() if settings.dt is None else settings.dt
-    tau, tau_all = forces_of(model, settings, inputs, lambda c: (count + c) * dt)(q, v, 0.0)
     slots, width = contact.contacts.slots, contact.contacts.width
-    numbers, impulses, pushed, rubbed = np.split(warm, np.cumsum([slots, width * slots, contact.limit_count]))
-    friction = DryFriction.expected(contact.rubs, rubbed, v, dt, contact.tolerance, contact.exact_friction)
-
-    at = mechanism(model, q, v, tau_all, inputs.get("external_forces"))
-    ahead = v if at.embedded is None else v + dt * at.embedded.bias()
-    free = free_motion(at, friction.inertia(model.nv), dt, (1.0 / dt) * friction.impulses_on(ahead))
+    ends = np.cumsum([slots, width * slots, contact.limit_count])
+    numbers, impulses, pushed, rubbed = np.split(inputs["warm0"], ends)
+    q, v, dt, count, tau, at, friction, free = StepStart.of(model, settings, inputs, rubbed)
     before = Before(numbers, impulses.reshape(-1, width), pushed, rubbed)
     motion = contact_motion(
         model, contact, free, q, v, dt, before, friction, lambda: free_motion(at, np.zeros(model.nv), dt)
