@@ -1,23 +1,26 @@
 """Contact problems with a matrix and by sweeps over the tree, on scenes with more and more contacts: exact counts.
 
-    python -m benchmarks.contact_operators [--run] [--seconds 0.2] [--batch 64] [--write] [scene ...]
+    python -m benchmarks.contact_operators [--run] [--seconds 0.2] [--batch 64] [--keep FILE] [--write] [scene ...]
 
 Snakes of capsules and of boxes that lie on the ground, a quadruped with embedded gears, robots of the shared files from
 their keyframes. Of the problem with the contacts where it stands and of that with slots for any: operations of a Newton
 step, of a Gauss-Seidel sweep and of an iteration of alternating directions (ADMM), which solves with G + rho in each;
 then all instructions of the step. With --run both are compiled (CPU seconds, nothing on disk) and simulated in turns:
 Newton steps per problem and microseconds a step and state (the best of some rounds, one thread). Problems that were not
-solved would show as nan.
+solved would show as nan. --keep adds scenes to a file of JSON lines as they are done, and begins with those that it
+has; --write puts the table into docs/contact.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,12 +195,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenes", nargs="*", default=list(SCENES), metavar="scene", help="the beginning of its name")
     parser.add_argument("--run", action="store_true")
-    parser.add_argument("--write", action="store_true", help="counts into docs/contact.md")
+    parser.add_argument("--write", action="store_true", help="into docs/contact.md")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="add scenes to this file, and skip those in it")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=0.2)
-    given, console, rows = parser.parse_args(), Console(width=200), []
+    given, console = parser.parse_args(), Console(width=200)
+    known = given.keep is not None and given.keep.is_file()
+    rows: list[dict[str, Any]] = [json.loads(x) for x in given.keep.read_text().splitlines()] if known else []
+    done = {row["scene"] for row in rows}
     for name, make in SCENES.items():
-        if not any(name.startswith(wanted) for wanted in given.scenes):
+        if name in done or not any(name.startswith(wanted) for wanted in given.scenes):
             continue
         scene = make()
         if scene is None:
@@ -206,10 +213,14 @@ def main() -> int:
         new = [measured(name, scene, given.batch, given.seconds)] if given.run else rows_of(name, scene)
         console.print(*("  ".join(map(str, row.values())) for row in new), sep="\n")
         rows += new
+        if given.keep is not None:
+            with given.keep.open("a") as stream:
+                stream.writelines(json.dumps(row) + "\n" for row in new)
+    rows.sort(key=lambda row: list(SCENES).index(row["scene"]))
     table = markdown(rows)
     console.print(table)
-    if given.write and not given.run:
-        write_figures("contact.md", "contact_operators", table)
+    if given.write:
+        write_figures("contact.md", "contact_operators --run" if given.run else "contact_operators", table)
     return 0
 
 

@@ -31,6 +31,7 @@ def stamp(quick: bool) -> dict[str, str]:
     found = {
         "mode": "quick" if quick else "full",
         "commit": _commit(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "CPU": _cpu(),
         "Python": platform.python_version(),
     }
@@ -112,7 +113,7 @@ def main() -> int:
     told = [(i.key, v) for i in items for v in i.verdicts(results[i.key]["result"])]
     bare = [f"{key}: {v.claim}" for key, v in told if v.agrees is not True and not v.reason]
     for line in bare:
-        print(f"no reason is given for a difference: {line}")
+        print(f"a difference has no reason: {line}")
     return 1 if bare else 0
 
 

@@ -134,8 +134,8 @@ def verdicts_table_2(result: dict[str, Any]) -> list[Verdict]:
                 ours = us[peer] / us["pv_early single"]
                 out.append(
                     Verdict(
-                        f"{name}: {peer} takes {theirs[k] / theirs[1]:.1f} times PV-e (not a fair comparison, "
-                        "they say)",
+                        f"{name}: {peer} takes {theirs[k] / theirs[1]:.1f} times PV-e (the paper itself calls "
+                        "this comparison unfair)",
                         f"{ours:.1f} times, single calls from Python",
                         ours > 1.0,
                     )
@@ -155,7 +155,7 @@ def tables_table_2(result: dict[str, Any]) -> list[Table]:
         )
         for n, t in theirs
     ]
-    out = [Table("As parts of LTL: the paper's times, our operations", columns, shares)]
+    out = [Table("Relative to LTL: the paper's times, our operations", columns, shares)]
     timed = [(n, r["us"]) for n, r in result["rows"].items() if r["us"]]
     if timed:
         names = (
@@ -184,7 +184,7 @@ def tables_table_2(result: dict[str, Any]) -> list[Table]:
 
 def measure_fig_2(quick: bool, tell: Tell) -> dict[str, Any]:
     cases = [c for c in osim_counts.FIG_2 if not quick or c[0].split()[-1] in ("H", "4F3", "2F", "2F+2H")]
-    tell(f"{len(cases)} robots")
+    tell(f"{len(cases)} cases")
     robots = osim_counts.figure(silent(), "", cases, fast=True)
     ratios: dict[str, dict[str, float]] = {}
     for branches in (1, 4) if quick else (1, 2, 4, 8, 9, 10):
@@ -263,8 +263,8 @@ def verdicts_fig_2(result: dict[str, Any]) -> list[Verdict]:
             max(below.values()) < 1.0,
             ""
             if max(below.values()) < 1.0
-            else "zeros of the straight stem fold, more of EFPA's than of PV-OSIM's: with frames in general position "
-            f"it is {result.get('general', float('nan')):.2f} with 8 branches and 60 links",
+            else "zeros of the straight stem fold, and EFPA has more of them than PV-OSIM. In general position, "
+            f"the ratio is {result.get('general', float('nan')):.2f} with 8 branches and 60 links",
         )
     )
     above = {b: r for b, r in result["ratios"].items() if int(b) > 8}
@@ -277,7 +277,7 @@ def verdicts_fig_2(result: dict[str, Any]) -> list[Verdict]:
                 max(end.values()) > 1.0,
                 ""
                 if max(end.values()) > 1.0
-                else "our PV-OSIM needs fewer operations per stem link, so the crossing lies farther out; "
+                else "our PV-OSIM needs fewer operations per link of the stem, so the curves cross farther out; "
                 "the trend is the same",
             )
         )
@@ -392,16 +392,16 @@ def verdicts_fig_3(result: dict[str, Any]) -> list[Verdict]:
             "PV-s is numerically more stable than LTL-s",
             ", ".join(f"{n}: {last[n][2]:.1e} at 1e12" for n in printed),
             last["pv_soft"][2] < last["ltl_soft"][2],
-            "" if last["pv_soft"][2] < last["ltl_soft"][2] else "both add K^T R^-1 K to link inertias, and lose digits",
+            "" if last["pv_soft"][2] < last["ltl_soft"][2] else "both add K^T R^-1 K to inertias and lose digits",
         ),
         Verdict(
-            "so soft constraints in joint space are the less stable way",
+            "soft constraints are less stable in joint space",
             f"{other}: {last[other][2]:.1e} at 1e12",
             last[other][2] >= last["pv_soft"][2],
             ""
             if last[other][2] >= last["pv_soft"][2]
             else "solved for the forces by the matrix inversion lemma, the joint-space method loses no digits to "
-            "stiff rows and is the most stable of all: what was seen is one way of writing it, not the method",
+            "stiff rows and is the most stable of all. The finding is about one way of writing the method",
         ),
     ]
 

@@ -204,8 +204,8 @@ def scaling_verdicts(key: str) -> Any:
                         ratio < 1.0,
                         ""
                         if ratio < 1.0
-                        else "the order of elimination decides: with links taken by their numbers instead of those "
-                        f"with the fewest neighbours first, LCABA takes {result['by_number']:,} operations, and "
+                        else "this depends on the order of elimination: if links are taken by their numbers instead of "
+                        f"those with the fewest neighbours first, LCABA takes {result['by_number']:,} operations and "
                         f"proxBBO {last['prox_bbo'] / result['by_number']:.2f} of that",
                     )
                 )
@@ -320,8 +320,8 @@ def verdicts_fig_10(result: dict[str, Any]) -> list[Verdict]:
             result["rank"] < result["rows"],
             ""
             if result["rank"] < result["rows"]
-            else "at random positions the fingers can move every contact: the rows have full rank, and any "
-            "hard method solves it",
+            else "at random positions, the fingers can move every contact: the rows have full rank, and every "
+            "method for hard constraints solves the problem",
         ),
     ]
 

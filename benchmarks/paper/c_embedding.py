@@ -28,7 +28,7 @@ def verdicts_fig_8(result: dict[str, Any]) -> list[Verdict]:
     bend = max(s["off_a_line"]["ce_aba"] for s in result["series"])
     ratios = [s["counts"]["prox_ltl"][-1] / s["counts"]["ce_aba"][-1] for s in result["series"]]
     reason = (
-        "small sizes: the first link of a branch costs less than the others, which tilts the line"
+        "the sizes are small: the first link of a branch costs less than the others, which tilts the line"
         if result["quick"]
         else ""
     )
@@ -97,7 +97,7 @@ def verdicts_fig_10(result: dict[str, Any]) -> list[Verdict]:
                 f"{tie}: Proximal and Sparse wins for large loops, later in longer chains",
                 "crossing at d_l = " + ", ".join(f"{w} (d_t {d})" for d, w in words.items()),
                 bool(known) and known == sorted(known),
-                "" if known else "within these chains embedding stays ahead: the loop would have to be larger",
+                "" if known else "in chains of this length, embedding stays ahead: the loop would have to be larger",
             )
         )
     return out
@@ -144,9 +144,9 @@ def verdicts_fig_12(result: dict[str, Any]) -> list[Verdict]:
                 less > 0.0 and close,
                 ""
                 if close
-                else "the exact one is cheaper here than there: that a rotor is balanced and symmetric about its axis "
-                "folds when traced, so less can be saved by leaving it out. With rotors of general inertia, which a "
-                f"library reckons with, it is {row['less']['general']:.1f} %",
+                else "the exact method is cheaper here than in the paper: tracing uses the fact that a rotor is "
+                "balanced and symmetric about its axis, so leaving it out saves less. With rotors of general inertia, "
+                f"which a library has to allow for, it saves {row['less']['general']:.1f} %",
             )
         )
     return out or missing(list(embedding_counts.PAPER))
@@ -217,10 +217,9 @@ def verdicts_fig_13(result: dict[str, Any]) -> list[Verdict]:
             claim,
             words,
             False,
-            "with the published file both numbers are those of the knee, to every digit printed (4.306 and "
-            "1.041), and so is about the largest torque that "
-            "39.2 % and 9.5 % imply (11.0 N m; the knee needs 11.2, the ankle 2.7). The paper's figure seems "
-            "to show the knee under the ankle's name",
+            "with the published file, both numbers are those of the knee, to every printed digit (4.306 and 1.041). "
+            "The largest torque that 39.2 % and 9.5 % imply (11.0 N m) is also about that of the knee (11.2; the ankle "
+            "needs 2.7). The paper's figure seems to show the knee under the ankle's name",
         ),
     ]
 

@@ -118,7 +118,7 @@ def verdicts(result: dict[str, Any]) -> list[Verdict]:
                 f"prox_ltl traced: {us['prox_ltl, single']:.2f} us a call, {us['prox_ltl, batch']:.2f} us a "
                 "state in batches",
                 us["prox_ltl, single"] < us["pin forwardDynamics"],
-                "vectorized over states, generated code is not capped",
+                "generated code that is vectorized over states is not capped",
             )
         )
     absent = [n for n in result["cases"] if n not in result["rows"]]

@@ -16,7 +16,7 @@ TABLE_1 = {"ltl_osim": 6.0, "kjr": 4.0, "efpa": 3.0, "pv_osim": 4.0, "pv_osimr":
 def still_small(result: dict[str, Any], methods: tuple[str, ...]) -> str:
     """The reason why an exponent is not that of the largest term, with what shows it."""
     found = "; ".join(f"{m} {slopes(result['sizes'], result['counts'][m])}" for m in methods)
-    return f"sizes are small: terms of another order still weigh. Slopes from each size to the next: {found}"
+    return f"the sizes are small, so terms of other orders still count. Slopes from each size to the next: {found}"
 
 
 def counted(make: Any, sizes: tuple[int, ...], methods: tuple[str, ...], tell: Tell) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def verdicts_fig_4a(result: dict[str, Any]) -> list[Verdict]:
             e["pv_osim"] > e["efpa"],
             ""
             if e["pv_osim"] > 3.5
-            else "its m^2 d term alone has that slope; ABA's part and the rows' still weigh at these sizes",
+            else "only its m^2 d term has that slope; at these sizes, the other terms still count",
         ),
     ]
 
@@ -208,8 +208,7 @@ def verdicts_fig_5(result: dict[str, Any]) -> list[Verdict]:
                     ratio > 1.0,
                     ""
                     if ratio > 1.1
-                    else "points with equal coordinates give rows with equal elements, which tracing finds: "
-                    "PV-OSIM carries fewer of them",
+                    else "points with equal coordinates give rows with equal elements, which tracing computes once",
                 )
             )
         elif "IV-E" in name:

@@ -59,11 +59,10 @@ def _intro(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[st
     n = totals(items, results)
     return [
         f"{len(items)} tables and figures with numbers of five papers; {sum(n.values())} claims: {n[True]} "
-        f"agree, {n[False]} differ (each with its "
-        f"reason), {n[None]} were not measured in this run. Where the papers give times, we compare exact "
-        "numbers of operations and orderings first: "
-        "these do not depend on the machine. Sections are named where a claim stands; figures of which only "
-        "the picture has numbers are compared by what the text says of them.",
+        f"agree, {n[False]} differ (each with its reason), and {n[None]} were not measured here. Where the papers "
+        "give times, we first compare exact operation counts and orderings, which do not depend on the machine. The "
+        "section in which a claim is made is given beside it. Where only a picture has numbers, we compare with what "
+        "the text says about it.",
         *(f"Measured: {line}." for line in _stamp(results)),
     ]
 

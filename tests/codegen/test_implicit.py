@@ -155,3 +155,31 @@ def test_what_a_gradient_costs(name):
     gradient = derivative_tape(model, sarrus.lcaba, Derivative("vjp", NAMES)).op_count.total
     assert gradient < 2.6 * trace(model, sarrus.lcaba).op_count.total
     assert gradient < 0.25 * sarrus.op_count(model, "forward_dynamics_derivatives").total
+
+
+@pytest.mark.parametrize("make", [zoo.five_bar, zoo.geared_quadruped, zoo.delta], ids=lambda f: f.__name__)
+def test_all_coordinates_by_independent_ones(make):
+    """`expand` iterates; its derivatives are those of what it finds: dq = G dy, and v = G yd varies with both."""
+    model = sarrus.embed(make())
+    q, v, _ = state_of(model, 1)
+    y, yd = sarrus.reduce(model, q, v)
+    kernels = [
+        sarrus.compile(model, "expand", inputs=("y", "yd", "near"), derivative=kind, wrt=("y", "yd"))
+        for kind in ("jacobian", "jvp", "vjp")
+    ]
+    got = kernels[0](y, yd, q)
+    assert got.status == Status.OK
+
+    def both(y: np.ndarray, yd: np.ndarray) -> np.ndarray:
+        x = sarrus.expand(model, y, yd, near=q)
+        return np.concatenate([sarrus.difference(model, got.q, x.q), x.v])
+
+    by_y = np.stack([slope(lambda t, e=e: both(y + t * e, yd)) for e in np.eye(len(y))], axis=1)
+    by_yd = np.stack([slope(lambda t, e=e: both(y, yd + t * e)) for e in np.eye(len(yd))], axis=1)
+    assert relative_error(np.concatenate([got.dq_dy, got.dv_dy]), by_y) < 1e-9
+    assert relative_error(np.concatenate([got.dq_dyd, got.dv_dyd]), by_yd) < 1e-9
+    rng = np.random.default_rng(0)
+    dy, dyd, q_bar, v_bar = (rng.normal(size=n) for n in (len(y), len(yd), model.nv, model.nv))
+    along, back = kernels[1](y, yd, q, dy, dyd), kernels[2](y, yd, q, q_bar, v_bar)
+    assert relative_error(along.dv, got.dv_dy @ dy + got.dv_dyd @ dyd) < 1e-11
+    assert relative_error(back.y_bar, q_bar @ got.dq_dy + v_bar @ got.dv_dy) < 1e-11

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from contextlib import closing
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -175,3 +177,19 @@ def test_ctrl_c_ends_it(monkeypatch):
         monkeypatch.setattr(viewer._closed, "wait", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         viewer.wait()
         assert viewer._closed.is_set()
+
+
+def test_on_a_phone_the_robot_is_above_the_panel():
+    """The sheet covers the lowest third of the window: the middle of the robot is where the middle of the rest is."""
+    with closing(Viewer(sarrus.zoo.biped(), port=9190)) as viewer:
+        middle, start = viewer.scene.middle, np.array([1.0, 2.0, 3.0])
+        for width, aspect in ((400, 0.5), (1300, 1.6)):
+            camera = SimpleNamespace(image_width=width, aspect=aspect, position=start, look_at=start)
+            viewer._look_from_phone(SimpleNamespace(camera=camera))
+            if width > 600:
+                assert camera.position is start
+                continue
+            away = camera.position - camera.look_at
+            height = 2.0 * np.linalg.norm(away) * np.tan(0.4)  # of what is seen there
+            assert np.allclose((middle - camera.look_at) / height, [0.0, 0.0, 0.17])
+            assert np.linalg.norm(away) == pytest.approx(2.7 / 0.66 * viewer.scene.extent, rel=0.01)

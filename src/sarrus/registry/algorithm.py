@@ -148,6 +148,7 @@ class Algorithm(Generic[P, R]):
     derivatives: str = ""  # the algorithm that has its derivatives in closed form
     inverse: str = ""  # the algorithm that gives an input back from the output, which varies with it symmetrically
     implicit: Implicit | None = None  # the equations that its values solve
+    at_solution: Callable[..., Any] | None = None  # its first two outputs, straight, from where it ended (`found`)
     fields: tuple[str, ...] = ()  # the names of what it returns, where its text has no NamedTuple for them
 
     def __post_init__(self) -> None:  # what `help` and `inspect` look for

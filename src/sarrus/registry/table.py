@@ -41,6 +41,7 @@ def algorithm(
     derivatives: str = "",
     inverse: str = "",
     implicit: Implicit | None = None,
+    at_solution: Callable[..., tuple] | None = None,
 ) -> Callable[[Callable[P, R]], Algorithm[P, R]]:
     """Enter a function into the catalog and make it an `Algorithm`: its arrays are inputs, other parameters options.
 
@@ -49,6 +50,7 @@ def algorithm(
     ignores   what of a model makes no difference to it. Default: all constraints, for one that supports none of them
     derivatives, inverse  names of algorithms: see `codegen/tape/derivative.py`
     implicit  the equations that its values solve
+    at_solution  of one that iterates: see `codegen/tape/at_solution.py`
     """
     supports |= needs
     if ignores is None:
@@ -72,6 +74,7 @@ def algorithm(
             derivatives,
             inverse,
             implicit,
+            at_solution,
         )
         return made
 

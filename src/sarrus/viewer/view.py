@@ -25,6 +25,13 @@ from sarrus.viewer.scene import LAYERS, Scene, in_words
 
 _FRAME = 1.0 / 30.0  # seconds between pictures
 _FOLLOW = 0.2  # seconds between updates of the controls while playing
+_FOV, _AWAY = 0.8, 2.7 * np.array([0.72, -0.62, 0.31])  # rad, upright; from the robot to the camera, robots
+_PHONE, _SHEET = 36, 0.34  # em: windows up to which viser's panel is a sheet at the bottom; its part of the window
+# It would cover up to 60 % of the window, and the robot with it: the rest of it is seen by scrolling.
+_ON_PHONES = (
+    f"<style>@media (max-width: {_PHONE}em) "
+    f'{{[style*="max-height: 60%"] {{max-height: {_SHEET:.0%} !important}}}}</style>'
+)
 
 
 def view(
@@ -80,6 +87,7 @@ class Viewer:
             self.server = viser.ViserServer(host=host, port=port, verbose=False)
         self.scene = Scene(self.server.scene, self.mechanism, self.q)
         self._look_at_robot()
+        self.server.on_client_connect(self._look_from_phone)
         self.touching = ContactLayer(self.server.scene, self.scene.size, self.scene.weight)
         self.contacts: ContactHistory | None = None
         if recording is not None and recording.contacts is not None:
@@ -161,6 +169,7 @@ class Viewer:
         gui, model = self.server.gui, self.model
         gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(60, 100, 160))
         gui.set_panel_label("Sarrus")
+        gui.add_html(_ON_PHONES)
         self.notes = self._notes(recording)
         gui.add_markdown(facts(model, self._mobility, self.notes))
         self.closure_text = gui.add_markdown("", visible=bool(self.mechanism.rows))
@@ -218,11 +227,20 @@ class Viewer:
         return notes
 
     def _look_at_robot(self) -> None:
-        away = 2.7 * self.scene.extent * np.array([0.72, -0.62, 0.31])
+        away = self.scene.extent * _AWAY
         camera = self.server.initial_camera
         camera.look_at, camera.position, camera.up = self.scene.middle, self.scene.middle + away, (0.0, 0.0, 1.0)
-        camera.fov = 0.8
+        camera.fov = _FOV
         camera.near, camera.far = 0.01 * self.scene.extent, 1000.0 * self.scene.extent
+
+    def _look_from_phone(self, client: Any) -> None:
+        """On a narrow window: from farther away, and with the robot above the sheet."""
+        camera = client.camera
+        if camera.image_width <= 16 * _PHONE and camera.aspect < 1.0:
+            away = self.scene.extent * _AWAY * min(2.0, max(1.0 / (1.0 - _SHEET), 0.65 / camera.aspect))
+            down = np.array([0.0, 0.0, _SHEET * np.linalg.norm(away) * np.tan(0.5 * _FOV)])
+            camera.position = self.scene.middle - down + away  # first: it takes `look_at` along
+            camera.look_at = self.scene.middle - down
 
     # --- time ------------------------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ Derivatives of configurations, as inputs and as outputs, are in the tangent spac
 that there is:
 
 - a closed form, where the catalog has one (`Algorithm.derivatives`): Jacobians;
-- by the implicit function theorem at the solution, what else is asked of methods that iterate: `implicit.py`;
+- by the implicit function theorem at the solution, what else is asked of methods that iterate: `implicit.py`, and
+  `at_solution.py` of those that find positions;
 - by the implicit function theorem, where one algorithm undoes another (`Algorithm.inverse`): qdd = f(q, v, tau) means
   g(q, v, qdd) = tau, and where df/dtau is symmetric, l = df/dtau qdd_bar is a derivative along a direction, which is
   cheap; then tau_bar = l, and q_bar and v_bar are those of g weighted by -l;
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.codegen.tape.at_solution import at_solution_tape
 from sarrus.codegen.tape.closed_form import ClosedForm
 from sarrus.codegen.tape.differentiate import jacobian, jvp, vjp
 from sarrus.codegen.tape.graph import Graph
@@ -103,12 +105,17 @@ def derivative_tape(
     known: dict[tuple, Tape] = model.remembered.setdefault(derivative_tape, {})
     key = (algorithm, derivative, tape.digest)
     if key not in known:
-        known[key] = _derivative(model, algorithm, derivative, tape, parameters)
+        known[key] = _derivative(model, algorithm, derivative, tape, parameters, options)
     return known[key]
 
 
 def _derivative(
-    model: Model, algorithm: AnyAlgorithm, derivative: Derivative, tape: Tape, parameters: Sequence[Any] | None
+    model: Model,
+    algorithm: AnyAlgorithm,
+    derivative: Derivative,
+    tape: Tape,
+    parameters: Sequence[Any] | None,
+    options: dict[str, Any],
 ) -> Tape:
     kind, wrt = derivative.kind, derivative.wrt
     closed = find(algorithm.derivatives) if algorithm.derivatives else None
@@ -116,6 +123,8 @@ def _derivative(
         text = ClosedForm.of(closed, wrt, tape)
         if text is not None:
             return trace(model, text.algorithm(model), parameters=parameters)
+    if iterates(tape) and algorithm.at_solution is not None and not parameters:
+        return at_solution_tape(model, algorithm, _DIFFERENTIATE[kind], kind, wrt, tape, options)
     if iterates(tape):
         found = None if closed is None else implicit_tape(model, closed, kind, wrt, tape, parameters)
         if found is None:
