@@ -32,7 +32,7 @@ def stamp(quick: bool) -> dict[str, str]:
         "mode": "quick" if quick else "full",
         "commit": _commit(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "CPU": _cpu(),
+        "CPU": cpu(),
         "Python": platform.python_version(),
     }
     for package in ("numpy", "pin", "mujoco"):
@@ -53,7 +53,8 @@ def _commit() -> str:
         return "unknown"
 
 
-def _cpu() -> str:
+def cpu() -> str:
+    """The name of the processor."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

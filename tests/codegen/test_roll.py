@@ -131,7 +131,7 @@ def test_equal_limbs_are_one():
 
 def test_small_tapes_are_left_alone():
     tape = robot_tape("stem")
-    assert len(Straight(tape).op) < roll.LARGE
+    assert len(tape) < roll.LARGE
     assert rolled(tape) is tape
 
 

@@ -107,15 +107,28 @@ def _repeated_runs(straight: Straight) -> list[tuple[int, tuple[int, ...], int]]
     goes_on = (first > 0) & (second > 0) & (tokens[first - 1] == tokens[second - 1])
     goes_on &= (straight.segment[first - 1] == straight.segment[first]) & (common < LONGEST)
     goes_on &= straight.segment[second - 1] == straight.segment[second]
-    waiting: list[tuple[int, tuple[int, ...], int]] = []
-    for row in np.flatnonzero((common >= SHORTEST) & ~goes_on).tolist():
-        length, begin, end = int(common[row]), row, row
-        while begin > 0 and common[begin - 1] >= length:  # all that begin alike are neighbours
-            begin -= 1
-        while end + 1 < len(common) and common[end + 1] >= length:
-            end += 1
-        _wait(waiting, tuple(sorted(order[begin : end + 2].tolist())), length)
-    return sorted(set(waiting))
+    begins, ends = _alike_rows(common)
+    rows = np.flatnonzero((common >= SHORTEST) & ~goes_on)
+    runs = {(begins[row], ends[row], int(common[row])) for row in rows.tolist()}
+    return sorted((-length, tuple(sorted(order[begin:end].tolist())), length) for begin, end, length in runs)
+
+
+def _alike_rows(common: np.ndarray) -> tuple[list[int], list[int]]:
+    """Per pair of neighbours in the order of suffixes: from where to where all have as much in common as these two."""
+    begins, ends = [0] * len(common), [len(common) + 1] * len(common)
+    open_rows: list[int] = []  # whose ends are not known yet, with ever more in common
+    many = common.tolist()
+    for row, length in enumerate(many):
+        begins[row] = row
+        while open_rows and many[open_rows[-1]] >= length:
+            last = open_rows[-1]
+            begins[row] = begins[last]
+            if many[last] == length:
+                break  # which ends where this one does
+            ends[last] = row + 1
+            open_rows.pop()
+        open_rows.append(row)
+    return begins, ends
 
 
 def _suffixes(tokens: np.ndarray, segment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

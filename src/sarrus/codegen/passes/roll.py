@@ -19,18 +19,18 @@ from sarrus.codegen.passes.rewrite import wanted
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import ARITY, COMMUTES, LISTED, Loop, Tape
 
-LARGE = 30_000  # instructions outside of loops, from which on it pays: shorter code stays in the caches by itself
+LARGE = 45_000  # instructions from which on it pays: shorter code stays in the caches by itself
 
 
 def rolled(tape: Tape, large: int = LARGE) -> Tape:
     """The tape with repetitions for pieces that are alike, if it is large."""
     if tape.guards or not all(loop.is_repetition for loop in tape.loops):
         return tape
-    straight = Straight(tape)
     constants = np.flatnonzero(tape.op == Op.CONST)
     positive = constants[tape.constants[tape.arg[constants, 0]] > 0.0]
-    if len(straight.op) < large or not len(positive):
+    if len(tape) < large or not len(positive):
         return tape
+    straight = Straight(tape)
     groups = pieces_alike(straight)
     return _Rolled(tape, straight, groups).tape(int(positive[0])) if groups else tape
 

@@ -1,0 +1,58 @@
+"""The speeds of kernels that docs/kernels.md begins with: Talos and Go1, beside Pinocchio.
+
+    python -m benchmarks.speeds [--write]
+
+Validated, then timed interleaved. `--write` puts the table into the page, with the date and the processor.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import sarrus
+from benchmarks.paper.__main__ import cpu
+from benchmarks.written_figures import write_figures
+from sarrus.cli.bench import measure
+from sarrus.importers.load import example_robot
+
+ROBOTS = {"Talos": "talos_full_v2", "Go1": "go1"}
+BATCH = 4096
+
+
+def table() -> str:
+    """The page's table, as Markdown."""
+    lines = [
+        f"Measured on {time.strftime('%Y-%m-%d', time.gmtime())} on one core of this processor: {cpu()} "
+        "(`python -m benchmarks.speeds --write`).",
+        "",
+        "| | us per state | of peak | times faster than Pinocchio, same kind of call |",
+        "|---|---:|---:|---:|",
+    ]
+    for name, file in ROBOTS.items():
+        model = sarrus.load(example_robot(file), floating_base=True).without_constraints()
+        report = measure(f"example:{file}", model, "aba", BATCH, 7, {})
+        peer = {row["name"].partition(", ")[2]: row["us_per_state"] for row in report["rows"] if "Pin" in row["name"]}
+        for row in report["rows"]:
+            kind = row["name"].partition(", ")[2]
+            if row["name"].startswith("Sarrus") and "threads" not in kind:
+                share = row["fraction_of_peak"]
+                other = next((us for k, us in peer.items() if k.split(",")[0] == kind.split(",")[0]), None)
+                lines.append(
+                    f"| {name} `aba` ({report['operations']:,} operations), {row['name'].removeprefix('Sarrus, ')} "
+                    f"| {row['us_per_state']:.2f} | {'' if share is None else f'{share:.0%}'} "
+                    f"| {'' if other is None else format(other / row['us_per_state'], '.1f')} |"
+                )
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    found = table()
+    print(found)
+    if "--write" in arguments:
+        write_figures("kernels.md", "speeds", found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
