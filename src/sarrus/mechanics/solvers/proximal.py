@@ -130,6 +130,7 @@ _BALANCED = 1e-7  # of forces: what rounding may leave of the balance of momentu
 _NOISE = 1e1  # roundings: a Rayleigh quotient below that is that of rows in conflict
 _IDLE_STEPS = 2.0  # so many steps in a row that change nothing but rounding end the iterations
 _SQUARES = 2.0**-600  # times scalar products in double precision: squares of 1e150 overflow, which is no conflict
+_LARGEST = 1e230  # residuals beyond that overflow all the same: what is in conflict is not known
 
 
 class Iterated(NamedTuple):
@@ -211,7 +212,8 @@ def iterations(
 
         def status(not_done: Scalar, scale: Scalar) -> Scalar:
             # What idles is along rows that count as dependent, and means nothing for the accelerations.
-            conflict = choose(off, scale, Status.NOT_DETERMINED, Status.INFEASIBLE)
+            infeasible = choose(off, _LARGEST, Status.INFEASIBLE, Status.NOT_DETERMINED)
+            conflict = choose(off, scale, Status.NOT_DETERMINED, infeasible)
             conflict = choose(off, _UNSEEN * scale, balanced, conflict)
             unfinished = choose(_IDLE_STEPS - 0.5, idled, conflict, Status.MAX_ITERATIONS)
             return choose(0.5, not_done, unfinished, balanced)
