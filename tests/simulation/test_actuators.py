@@ -140,7 +140,7 @@ class TestInTime:
             sarrus.simulate(sarrus.zoo.chain(2), controls=np.zeros(2))
         with pytest.raises(StateError, match=r"controls: expected shape \(3,\)"):
             sarrus.simulate(model, controls=np.zeros(2))
-        with pytest.raises(UnsupportedError, match="controls is PD, which gives joint forces"):
+        with pytest.raises(UnsupportedError, match="controls is PD, which computes joint forces"):
             sarrus.simulate(model, controls=sarrus.pd(1.0, 1.0, np.zeros(2)))
         with pytest.raises(UnsupportedError, match=r"adaptive.*tau or controls, not a Python function"):
             sarrus.simulate(model, controls=lambda t, q, v: np.zeros(3), integrator="adaptive")

@@ -62,5 +62,5 @@ def test_a_box_on_its_face_stops():
 
 
 def test_nothing_to_touch_is_said():
-    with pytest.raises(UnsupportedError, match="nothing can touch"):
+    with pytest.raises(UnsupportedError, match="nothing that can touch"):
         sarrus.impulse(sarrus.zoo.chain(2), [0.0, 0.0], [0.0, 0.0])

@@ -212,7 +212,7 @@ def iterations(
 
         def status(not_done: Scalar, scale: Scalar) -> Scalar:
             # What idles is along rows that count as dependent, and means nothing for the accelerations.
-            infeasible = choose(off, _LARGEST, Status.INFEASIBLE, Status.NOT_DETERMINED)
+            infeasible = choose(off, min(_LARGEST, largest()), Status.INFEASIBLE, Status.NOT_DETERMINED)
             conflict = choose(off, scale, Status.NOT_DETERMINED, infeasible)
             conflict = choose(off, _UNSEEN * scale, balanced, conflict)
             unfinished = choose(_IDLE_STEPS - 0.5, idled, conflict, Status.MAX_ITERATIONS)
