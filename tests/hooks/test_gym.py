@@ -211,7 +211,11 @@ def made(simulation=None, **settings):
         (lambda envs: task(randomization={"colour": (1.0, 2.0)}), UnknownNameError, "masses, friction, gains"),
         (lambda envs: task(randomization={"masses": (-1.0, 2.0)}), StateError, "0 < least <= most"),
         (lambda envs: made(randomization={"gains": (0.9, 1.1)}, torques=True), StateError, "no controller has gains"),
-        (lambda envs: made({"contacts": False}, randomization={"friction": (0.9, 1.1)}), StateError, "without contacts"),
+        (
+            lambda envs: made({"contacts": False}, randomization={"friction": (0.9, 1.1)}),
+            StateError,
+            "without contacts",
+        ),
         (lambda envs: sarrus.gym.VectorEnv(table(), task(), 0), StateError, "num_envs"),
         (
             lambda envs: sarrus.gym.VectorEnv(table(), task(), 2, autoreset_mode="Sometimes"),

@@ -39,7 +39,8 @@ def compile_tape(tape: Tape, lane: Lane, backend: str | None = None) -> Artifact
     made_by = backend or default_backend()
     if not all(_can_encode(x) for x in lanes):
         made_by = LLVM
-    tape = rolled(tape)
+    if tape.loops:  # else it is recursions over links: pieces that wait for each other, so that none would be found
+        tape = rolled(tape)
     fused = chain(fuse(tape)) if lane.fma else tape
     values = _values(lanes) if made_by == X86 else REGISTERS
     planned = plan(fused, schedule(fused, values), CHUNK_SIZES[made_by])

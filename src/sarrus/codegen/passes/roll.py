@@ -3,7 +3,7 @@
 Straight-line code runs as fast as it arrives, and a large kernel arrives from far. Where pieces are alike
 (`alike.py`), they are one piece of code that is applied to the values of each, when all that they need is there
 (`order_of_pieces.py`). The operations and their operands are the same; only multiply-adds across the ends of a piece
-are not fused.
+are not fused. The compiler asks for it where there are repetitions already, such as columns of derivatives.
 """
 
 from __future__ import annotations
