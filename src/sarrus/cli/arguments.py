@@ -108,6 +108,11 @@ def with_floor(model: Model, wanted: bool) -> Model:
 def robot_for(text: str, floating_base: bool | None, method: str, allow_outside: bool = False) -> Model:
     """The model that the text names, its loops and couplings embedded where the method needs that (ce_aba, ...)."""
     model = robot_from(text, floating_base, allow_outside=allow_outside)
+    return embedded_for(model, method)
+
+
+def embedded_for(model: Model, method: str) -> Model:
+    """The model, its loops and couplings embedded where the method needs that (ce_aba, ...)."""
     return embed(model) if Feature.EMBEDDED in find(method).needs and model.embedding is None else model
 
 

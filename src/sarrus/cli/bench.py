@@ -104,7 +104,7 @@ def measure(
                 raise
             notes.append(str(error))  # redundant rows and the like, at which it fails
 
-    out = _outputs(kernel, batch)
+    out = empty_outputs(kernel, batch)
     cores = available_cores()
     cases: dict[str, tuple[Case, int]] = {  # what is timed, and how many states it computes
         "Sarrus, single call": (lambda: kernel(*first), 1),
@@ -113,7 +113,7 @@ def measure(
     }
     if float32:
         kernel32 = compile_kernel(model, method, dtype=np.float32, **options)
-        arrays32, out32 = [x.astype(np.float32) for x in arrays], _outputs(kernel32, batch)
+        arrays32, out32 = [x.astype(np.float32) for x in arrays], empty_outputs(kernel32, batch)
         cases["Sarrus float32, batch, 1 thread"] = (lambda: kernel32(*arrays32, out=out32, threads=1)), batch
     for peer in peers:
         cases[f"{peer.name}, single call"] = peer.single, 1
@@ -155,7 +155,8 @@ def random_inputs(model: Model, kernel: Kernel, batch: int, seed: int = 0) -> li
     return [known.get(p.name, rng.normal(size=(batch, *p.shape))) for p in kernel.tape.inputs]
 
 
-def _outputs(kernel: Kernel, batch: int) -> tuple[np.ndarray, ...]:
+def empty_outputs(kernel: Kernel, batch: int) -> tuple[np.ndarray, ...]:
+    """What a kernel may write the results of so many states into."""
     return tuple(np.empty((batch, *p.shape), kernel.dtype) for p in kernel.tape.outputs)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,53 +9,38 @@ import numpy as np
 from rich.console import Console
 
 from sarrus.cli import arguments
-from sarrus.cli.bench import random_inputs
+from sarrus.cli.bench import empty_outputs, interleaved, random_inputs
 from sarrus.cli.console import print_plain, print_table, table
 from sarrus.codegen.runtime.compile import compile as compile_kernel
 from sarrus.model.model import Model
-from sarrus.planning.embedding import embed
-from sarrus.registry.features import Feature
 from sarrus.registry.table import check_model, find
 
 _BATCH, _ROUNDS, _SECONDS = 1024, 7, 0.01
-_STAGES = {"tracing": "trace", "order and registers": "plan", "machine code": "code"}
 
 
 def compiled_kernel(model: Model, method: str, say: Callable[[str], None]) -> dict[str, Any]:
     """Compile a method for a robot, and time it: one state, and a state of a batch on one thread."""
-    algorithm = find(method)
-    if Feature.EMBEDDED in algorithm.needs and model.embedding is None:
-        model = embed(model)
+    algorithm, model = find(method), arguments.embedded_for(model, method)
     check_model(algorithm, model)
-    options: dict[str, Any] = {}
-    options |= arguments.frame_option(method, model, model.frame_names[-1] if "frame" in algorithm.options else None)
+    options: dict[str, Any] = dict(
+        arguments.frame_option(method, model, model.frame_names[-1] if "frame" in algorithm.options else None)
+    )
     say(f"compiling {method}")
     kernel = compile_kernel(model, method, **options)
     many = random_inputs(model, kernel, _BATCH)
     one = [np.ascontiguousarray(x[0]) for x in many]
-    out = tuple(np.empty((_BATCH, *port.shape)) for port in kernel.tape.outputs)
+    out = empty_outputs(kernel, _BATCH)
     say(f"timing {method}")
-    single, batch = _best(lambda: kernel(*one)), _best(lambda: kernel(*many, out=out, threads=1)) / _BATCH
+    cases = {"single": lambda: kernel(*one), "batch": lambda: kernel(*many, out=out, threads=1)}
+    times = interleaved(cases, _ROUNDS, _SECONDS)
     native, count = kernel.native, kernel.op_count
     return {
         "method": method, "options": options, "operations": count.total, "code_bytes": native.code_bytes,
         "from_cache": native.from_cache, "seconds": native.compile_seconds,
-        "compile_seconds": {what: native.stats.get(f"{key}_seconds", 0.0) for what, key in _STAGES.items()},
-        "single_us": 1e6 * single, "batch_us": 1e6 * batch,
+        "compile_seconds": kernel.seconds_of_compiling,
+        "single_us": 1e6 * times["single"].best, "batch_us": 1e6 * times["batch"].best / _BATCH,
         "stages": {stage: n / max(sum(count.by_stage.values()), 1) for stage, n in count.by_stage.items() if n},
     }  # fmt: skip
-
-
-def _best(call: Callable[[], Any]) -> float:
-    """Seconds of a call: the least of a few rounds."""
-    best = float("inf")
-    for _ in range(_ROUNDS):
-        end, count, start = time.perf_counter() + _SECONDS, 0, time.perf_counter()
-        while time.perf_counter() < end or not count:
-            call()
-            count += 1
-        best = min(best, (time.perf_counter() - start) / count)
-    return best
 
 
 def show_kernel(console: Console, kernel: dict[str, Any]) -> None:

@@ -94,6 +94,11 @@ class Kernel:
     def op_count(self) -> OpCount:
         return self.tape.op_count
 
+    @property
+    def seconds_of_compiling(self) -> dict[str, float]:
+        """Of each stage of making this kernel, whenever that was."""
+        return {what: self.native.stats.get(f"{key}_seconds", 0.0) for what, key in _SPENT.items()}
+
     def pattern(self, output: str) -> np.ndarray:
         """Where an output, such as a Jacobian, can be other than zero, in any state: booleans in its shape."""
         return self.tape.pattern(output)
@@ -153,7 +158,7 @@ class Kernel:
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in count.by_kind.items() if n)
         stages = ", ".join(f"{stage} {n:,}" for stage, n in count.by_stage.items())
         origin = f"loaded from the cache in {native.compile_seconds:.3f} s" if native.from_cache else "compiled now"
-        seconds = {what: native.stats.get(f"{key}_seconds", 0.0) for what, key in _SPENT.items()}
+        seconds = self.seconds_of_compiling
         spent = ", ".join(f"{what} {s:.3f}" for what, s in seconds.items())
         limits = ", ".join(str(loop.limit) for loop in self.tape.loops if not loop.is_repetition)
         again = f"  iterations {limits} at most, {count.per_iteration:,} operations each\n" if limits else ""
