@@ -118,6 +118,12 @@ class TestCalling:
         finally:
             sys.setprofile(None)
         assert not called
+        try:
+            sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+            kernel(q, v, qdd, out=None, threads=None)
+        finally:
+            sys.setprofile(None)
+        assert "_explained" not in called  # keywords at their defaults change nothing
         assert type(found) is type(kernel(q, v, a=qdd))
         assert all(np.array_equal(x, y) for x, y in zip(found, kernel(q, v, a=qdd), strict=True))
 

@@ -48,6 +48,10 @@ class KernelCall:
         return self._native.builtin(result=self._result, careful=self.careful)
 
     @cached_property
+    def _one(self) -> Callable[..., Any]:
+        return self._native.builtin(result=self._result)
+
+    @cached_property
     def checked(self) -> Callable[..., Any]:
         """For public calls: the result for one valid state; None: that was not possible, and nothing is changed."""
         return self._native.builtin(checks=True, result=self._result)
@@ -57,7 +61,11 @@ class KernelCall:
     ) -> Any:
         """`direct`, for what native code declines."""
         if not named and not return_status:
-            if out is not None and threads is None and self._wrote_one(arrays, _listed(out)):
+            if threads is None and out is None:  # one state all the same, where a keyword was given its default
+                result = self._one(*arrays)
+                if result is not None:
+                    return result
+            elif threads is None and self._wrote_one(arrays, _listed(out)):
                 return self._wrapped((), out)
             found = self._batch_on_one_thread(arrays, threads, self._new if out is None else lambda _: _listed(out))
             if found is not None:
