@@ -259,7 +259,7 @@ def verdicts_fig_2(result: dict[str, Any]) -> list[Verdict]:
     out.append(
         Verdict(
             "Fig. 2f: PV-OSIM below EFPA up to 8 branches, whatever the stem",
-            ", ".join(f"{b} branches: {x:.2f}" for b, x in below.items()),
+            ", ".join(f"{b} branch{'' if int(b) == 1 else 'es'}: {x:.2f}" for b, x in below.items()),
             max(below.values()) < 1.0,
             ""
             if max(below.values()) < 1.0
@@ -316,13 +316,16 @@ def tables_fig_2(result: dict[str, Any]) -> list[Table]:
 
 
 def panels_fig_2(result: dict[str, Any]) -> list[Panel]:
-    curves = {f"{b} branches": ([int(s) for s in r], list(r.values())) for b, r in result["ratios"].items()}
+    curves = {
+        f"{b} branch{'' if int(b) == 1 else 'es'}": ([int(s) for s in r], list(r.values()))
+        for b, r in result["ratios"].items()
+    }
     bars = {
         m: (list(result["robots"]), [x[m] for x in result["robots"].values()])
         for m in ("ltl_osim", "efpa", "pv_osim", "pv_osimr")
     }
     return [
-        Panel("Fig. 2a-d: operations", "", "operations", bars),
+        Panel("Fig. 2a-d: operations per method", "robot and constraints", "operations", bars),
         Panel("Fig. 2f: PV-OSIM / EFPA", "links of the stem", "ratio of operations", curves, False),
     ]
 
@@ -430,8 +433,10 @@ def panels_fig_3(result: dict[str, Any]) -> list[Panel]:
         }
 
     return [
-        Panel("Fig. 3a: constraint residual", "weight", "median, l2 norm", of(2)),
-        Panel("Fig. 3b: error of accelerations", "weight", "median, relative", of(3)),
+        Panel("Fig. 3a: constraint residual", "weight of the constraints [-]", "median of the l2 norm", of(2)),
+        Panel(
+            "Fig. 3b: error of accelerations", "weight of the constraints [-]", "median of the relative error", of(3)
+        ),
     ]
 
 
