@@ -291,8 +291,8 @@ def test_what_touches_in_the_end_is_said(ball):
     assert (end["count"], end["geometries"]) == (1, ["ball"])
     assert end["normal_force"] == pytest.approx(9.81 * 1000.0 * 4.0 / 3.0 * np.pi * 1e-3, rel=1e-4)
     text = run(ball, "-d", "1")
-    assert "1 in the end (ball), 41.09 N in all, weight 41.09 N" in text
-    assert "none in the end" in run(ball, "-d", "0.01")
+    assert "1 at the end (ball), 41.09 N in all, weight 41.09 N" in text
+    assert "none at the end" in run(ball, "-d", "0.01")
 
 
 def test_a_ball_bounces_or_falls_through_the_floor_if_it_is_told_to(ball, tmp_path):
