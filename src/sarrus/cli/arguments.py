@@ -105,10 +105,11 @@ def with_floor(model: Model, wanted: bool) -> Model:
     return model.with_ground() if wanted and not has_one else model
 
 
-def robot_for(text: str, floating_base: bool | None, method: str, allow_outside: bool = False) -> Model:
+def robot_for(
+    text: str, floating_base: bool | None, method: str, extended: Path | None = None, allow_outside: bool = False
+) -> Model:
     """The model that the text names, its loops and couplings embedded where the method needs that (ce_aba, ...)."""
-    model = robot_from(text, floating_base, allow_outside=allow_outside)
-    return embedded_for(model, method)
+    return embedded_for(robot_from(text, floating_base, extended, allow_outside), method)
 
 
 def embedded_for(model: Model, method: str) -> Model:
@@ -119,18 +120,29 @@ def embedded_for(model: Model, method: str) -> Model:
 def _from_zoo(text: str) -> Model:
     name, *arguments = text.split(":")
     check_name("zoo mechanism", name, ZOO)
-    usage = f"zoo:{name} takes {inspect.signature(ZOO[name])}, separated by colons"
+    parameters = list(inspect.signature(ZOO[name]).parameters.values())
+    if len(arguments) > len(parameters):
+        raise ImportFileError(f"{_usage(name, parameters)}: {len(arguments)} arguments are too many")
+    missing = [p.name for p in parameters[len(arguments) :] if p.default is p.empty]
+    if missing:
+        raise ImportFileError(f"{_usage(name, parameters)}: {', '.join(missing)} is not given")
     try:
-        parameters = list(inspect.signature(ZOO[name]).parameters.values())
         values = [
-            _value(argument, str(parameters[k].annotation) if k < len(parameters) else "")
-            for k, argument in enumerate(arguments)
+            _value(argument, str(parameter.annotation))
+            for argument, parameter in zip(arguments, parameters, strict=False)
         ]
         return ZOO[name](*values)
     except SarrusError:
         raise
     except (ValueError, SyntaxError, TypeError) as error:
-        raise ImportFileError(f"{usage}: {error}") from None
+        raise ImportFileError(f"{_usage(name, parameters)}: {error}") from None
+
+
+def _usage(name: str, parameters: list[inspect.Parameter]) -> str:
+    """What a mechanism of the zoo takes, as one writes it: zoo:chain:N[:FLOATING]."""
+    needed = "".join(f":{p.name.upper()}" for p in parameters if p.default is p.empty)
+    given = "".join(f"[:{p.name.upper()}={p.default}]" for p in parameters if p.default is not p.empty)
+    return f"write zoo:{name}{needed}{given}"
 
 
 def _value(text: str, kind: str) -> object:

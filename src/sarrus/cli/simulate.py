@@ -167,7 +167,7 @@ def simulate(
     Exit codes: 0 success, 1 states did not converge or diverged, 2 bad usage, 130 Ctrl-C.
     """
     if not (np.isfinite(duration) and duration >= 0.0):
-        raise StateError(f"--duration {duration:g}: expected a positive number of seconds")
+        raise StateError(f"--duration {duration:g}: expected a number of seconds, zero or more")
     if dt is not None and not (np.isfinite(dt) and dt > 0.0):
         raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
     if q is not None and keyframe is not None:
