@@ -120,18 +120,15 @@ def embedded_for(model: Model, method: str) -> Model:
 def _from_zoo(text: str) -> Model:
     name, *arguments = text.split(":")
     check_name("zoo mechanism", name, ZOO)
-    parameters = list(inspect.signature(ZOO[name]).parameters.values())
-    if len(arguments) > len(parameters):
-        raise ImportFileError(f"{_usage(name, parameters)}: {len(arguments)} arguments are too many")
+    found = inspect.signature(ZOO[name]).parameters.values()
+    parameters = [p for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
     missing = [p.name for p in parameters[len(arguments) :] if p.default is p.empty]
     if missing:
         raise ImportFileError(f"{_usage(name, parameters)}: {', '.join(missing)} is not given")
+    if len(arguments) > len(parameters):
+        raise ImportFileError(f"{_usage(name, parameters)}: {len(arguments)} arguments are too many")
     try:
-        values = [
-            _value(argument, str(parameter.annotation))
-            for argument, parameter in zip(arguments, parameters, strict=False)
-        ]
-        return ZOO[name](*values)
+        return ZOO[name](*(_value(x, str(p.annotation)) for x, p in zip(arguments, parameters, strict=False)))
     except SarrusError:
         raise
     except (ValueError, SyntaxError, TypeError) as error:
@@ -139,10 +136,9 @@ def _from_zoo(text: str) -> Model:
 
 
 def _usage(name: str, parameters: list[inspect.Parameter]) -> str:
-    """What a mechanism of the zoo takes, as one writes it: zoo:chain:N[:FLOATING]."""
-    needed = "".join(f":{p.name.upper()}" for p in parameters if p.default is p.empty)
-    given = "".join(f"[:{p.name.upper()}={p.default}]" for p in parameters if p.default is not p.empty)
-    return f"write zoo:{name}{needed}{given}"
+    """How a mechanism of the zoo is written: zoo:chain:N[:FLOATING=False]."""
+    words = (f":{p.name.upper()}" if p.default is p.empty else f"[:{p.name.upper()}={p.default}]" for p in parameters)
+    return f"write zoo:{name}{''.join(words)}"
 
 
 def _value(text: str, kind: str) -> object:
