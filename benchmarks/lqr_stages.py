@@ -134,7 +134,8 @@ def main() -> None:
         worst = np.max([errors(kind, seed) for seed in range(given.problems)], axis=0)
         table.add_row(kind, *(f"{w:.1e}" for w in worst))
     console.print(table)
-    table = Table("stages", *map(str, SIZES), "exponent", title="microseconds of CPU per stage (where a solution is refined once, twice as many)")
+    title = "microseconds of CPU per stage (twice as many where a solution is refined)"
+    table = Table("stages", *map(str, SIZES), "exponent", title=title)
     for kind in ("chain", "chain, a row each", "tree", "periodic chain"):
         times = [seconds(kind, count) for count in SIZES]
         slope = np.polyfit(np.log(SIZES), np.log(times), 1)[0]
