@@ -1,0 +1,90 @@
+"""Exact operation counts in pages of the guide: what they show is written by this script.
+
+    python -m benchmarks.count_pages [--check]
+
+Robots whose files are not here cannot be counted: then nothing is written. A test counts what needs no files again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import sarrus
+from benchmarks import contact_counts
+from benchmarks.embedding_counts import count, counts
+from benchmarks.geared_robots import HYBRIDS, ROBOTS
+from benchmarks.loop_systems import SYSTEMS, MissingFileError
+from benchmarks.written_figures import figures, write_figures
+
+LOOPS = ("lcaba", "prox_bbo", "prox_ltl")
+
+
+def table(columns: tuple[str, ...], rows: list[str]) -> str:
+    """In Markdown; the first column has no title."""
+    return "\n".join([f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns), *rows])
+
+
+def row(name: str, *numbers: int) -> str:
+    return f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} |"
+
+
+def loop_system(name: str) -> str:
+    """A system of the LCABA paper: the first iteration of each method."""
+    model = SYSTEMS[name]()
+    free = sarrus.op_count(model.without_constraints(), "aba").total
+    first = (sarrus.op_count(model, method, max_iterations=1).total for method in LOOPS)
+    return row(name, model.nv, model.n_rows, free, *first)
+
+
+def loop_systems() -> str:
+    return table(("dof", "rows", "aba", *LOOPS), [loop_system(name) for name in SYSTEMS])
+
+
+def geared_robot(name: str) -> str:
+    model = ROBOTS[name].make()
+    found = counts(model, ("ce_aba", "prox_bbo", "lcaba", "prox_ltl"))
+    return row(name, model.nb, model.nv, model.n_rows, sarrus.embed(model).ny, *found.values())
+
+
+def geared_robots() -> str:
+    columns = ("bodies", "nv", "rows", "ny", "ce_aba", "prox_bbo", "lcaba", "prox_ltl")
+    return table(columns, [geared_robot(name) for name in ROBOTS if "," not in name])
+
+
+def hybrid(name: str) -> str:
+    model = HYBRIDS[name].make()
+    embedded = count(sarrus.embed(model), "lcaba")
+    return row(name, model.n_rows, embedded, *(count(model, method) for method in LOOPS))
+
+
+def hybrids() -> str:
+    return table(("rows", "embedded + lcaba", *LOOPS), [hybrid(name) for name in HYBRIDS])
+
+
+PAGES: dict[tuple[str, str], Callable[[], str]] = {
+    ("contact.md", "contact_counts"): contact_counts.table,
+    ("embedding.md", "geared robots"): geared_robots,
+    ("embedding.md", "hybrids"): hybrids,
+    ("loops.md", "loop systems"): loop_systems,
+}
+
+
+def main() -> int:
+    stale = 0
+    for (page, name), make in PAGES.items():
+        try:
+            text = make()
+        except MissingFileError as missing:
+            print(f"{page}, {name}: needs the file {missing}, which is not here")
+            continue
+        is_stale = figures(page, name).strip() != text.strip()
+        stale += is_stale
+        print(f"{page}, {name}: {'stale' if is_stale else 'as counted'}")
+        if is_stale and "--check" not in sys.argv[1:]:
+            write_figures(page, name, text)
+    return 1 if stale and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
