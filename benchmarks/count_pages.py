@@ -15,6 +15,7 @@ from benchmarks import contact_counts
 from benchmarks.embedding_counts import count, counts
 from benchmarks.geared_robots import HYBRIDS, ROBOTS
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
+from benchmarks.robots import tree_of, urdf_path
 from benchmarks.written_figures import figures, write_figures
 
 LOOPS = ("lcaba", "prox_bbo", "prox_ltl")
@@ -39,6 +40,25 @@ def loop_system(name: str) -> str:
 
 def loop_systems() -> str:
     return table(("dof", "rows", "aba", *LOOPS), [loop_system(name) for name in SYSTEMS])
+
+
+def center_of_mass() -> str:
+    """What holding the centre of mass costs in addition to two feet."""
+    path = urdf_path("talos_full_v2")
+    if path is None:
+        raise MissingFileError("talos_full_v2.urdf")
+    feet = [sarrus.contact(f"{side}_sole_link", 6) for side in ("left", "right")]
+    standing = tree_of(path, floating_base=True).with_constraints(*feet)
+    rows = {
+        "Talos, both feet welded": standing,
+        "and its centre of mass held along x and y": standing.with_constraints(sarrus.center_of_mass_constraint("xy")),
+    }
+    methods = ("lcaba", "prox_bbo")
+    counted = [
+        row(name, *(sarrus.op_count(model, method, max_iterations=1).total for method in methods))
+        for name, model in rows.items()
+    ]
+    return table(methods, counted)
 
 
 def geared_robot(name: str) -> str:
@@ -66,6 +86,7 @@ PAGES: dict[tuple[str, str], Callable[[], str]] = {
     ("contact.md", "contact_counts"): contact_counts.table,
     ("embedding.md", "geared robots"): geared_robots,
     ("embedding.md", "hybrids"): hybrids,
+    ("loops.md", "centre of mass"): center_of_mass,
     ("loops.md", "loop systems"): loop_systems,
 }
 
