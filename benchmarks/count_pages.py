@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import sarrus
-from benchmarks import contact_counts
+from benchmarks import contact_counts, osim_counts
 from benchmarks.embedding_counts import count, counts
 from benchmarks.geared_robots import HYBRIDS, ROBOTS
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
+from benchmarks.paper.item import silent
 from benchmarks.robots import tree_of, urdf_path
 from benchmarks.written_figures import figures, write_figures
 
 LOOPS = ("lcaba", "prox_bbo", "prox_ltl")
+FLOATING = ("Go1 4F3", "Atlas 2F+2H", "Talos 2F+2H")
 
 
 def table(columns: tuple[str, ...], rows: list[str]) -> str:
@@ -82,7 +85,38 @@ def hybrids() -> str:
     return table(("rows", "embedded + lcaba", *LOOPS), [hybrid(name) for name in HYBRIDS])
 
 
+def delassus_counts(cases: list[osim_counts.Case], fast: bool = False) -> dict[str, dict[str, Any]]:
+    found = osim_counts.figure(silent(), "", cases, fast)
+    if missing := [name for name, _ in cases if name not in found]:
+        raise MissingFileError(f"for {missing[0]}")
+    return found
+
+
+def delassus_figures() -> str:
+    """Figs. 5 and 6 of the PV-OSIMr paper."""
+    methods = ("ltl_osim", "efpa", "pv_osim", "pv_osimr")
+    found = delassus_counts([*osim_counts.FIG_5, *osim_counts.FIG_6])
+    return table(("rows", *methods), [row(name, n["rows"], *(n[m] for m in methods)) for name, n in found.items()])
+
+
+def random_rows() -> str:
+    """Some robots of Fig. 2 of the PV paper."""
+    methods = ("ltl_osim", "efpa", "pv_osim")
+    found = delassus_counts([c for c in osim_counts.FIG_2 if c[0] in ("iiwa H", *FLOATING)])
+    return table(methods, [row(f"{name} ({n['rows']})", *(n[m] for m in methods)) for name, n in found.items()])
+
+
+def one_solve() -> str:
+    """Those with several limbs: a matrix, its factors and one solve, against none of these."""
+    found = delassus_counts([c for c in osim_counts.FIG_2 if c[0] in FLOATING], fast=True)
+    rows = [row(f"{name} ({n['rows']})", n["pv_osim"] + n["ldl"], n["pv_osim_fast"]) for name, n in found.items()]
+    return table(("pv_osim + L D L^T + solve", "pv_osim_fast"), rows)
+
+
 PAGES: dict[tuple[str, str], Callable[[], str]] = {
+    ("algorithms/pv_osim.md", "random rows"): random_rows,
+    ("algorithms/pv_osim_fast.md", "one solve"): one_solve,
+    ("algorithms/pv_osimr.md", "osim"): delassus_figures,
     ("contact.md", "contact_counts"): contact_counts.table,
     ("embedding.md", "geared robots"): geared_robots,
     ("embedding.md", "hybrids"): hybrids,

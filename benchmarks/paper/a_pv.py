@@ -176,7 +176,13 @@ def tables_table_2(result: dict[str, Any]) -> list[Table]:
             )
             for n, us in timed
         ]
-        out.append(Table("Microseconds per state on this machine, one thread", names, cells))
+        out.append(
+            Table(
+                "Microseconds per state on this machine, one thread; medians, in which other work on the machine shows",
+                names,
+                cells,
+            )
+        )
     return out
 
 
