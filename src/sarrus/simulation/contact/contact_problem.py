@@ -129,7 +129,8 @@ class ContactProblemAtState(NamedTuple):
         frictions = vector(*(c.friction for c in contacts))
         softness = self._softness(first, sizes)
         bounds = vector(*(x.bound for x in bounded))
-        return ContactProblem(G, after + vector(*openings), bounds, frictions, active, softness, sizes), velocity
+        g, freedoms = after + vector(*openings), len(self.free.M)
+        return ContactProblem(G, g, bounds, frictions, active, softness, sizes, freedoms), velocity
 
     def rates(self, v: Array) -> Array:
         """Velocities after the step as joints have them: v is in axes that do not turn (`straight_motion.py`)."""

@@ -18,6 +18,7 @@ from sarrus.mechanics.mechanism import Mechanism, rows_of
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.simulation.contact.loops_in_steps import OPEN, opening, rows_in_step
+from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve, symmetric_product
@@ -55,6 +56,11 @@ class FreeMotion(NamedTuple):
     residual: Array  # (m,) of loops
     status: Scalar  # whether they are met
     added: Array  # (n, n) to the inertia of joints, which M has
+    turning: Array  # (nv,) the velocities of which it has the products
+
+    def velocity(self, v: Array, dt: Scalar) -> Array:
+        """(nv,) at the end of a step that begins with v, in axes that stay as they were (`straight_motion.py`)."""
+        return v + dt * acceleration_in_fixed_axes(self.at.model, self.turning, self.qdd)
 
     def independent(self, J: Array) -> Array:
         """Rows on all velocities as rows on the independent ones."""
@@ -127,18 +133,25 @@ def _spanning(free: FreeMotion, z: Array) -> Array:
     return change if free.at.embedded is None else free.at.embedded.expand(change)
 
 
-def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: Array | None = None) -> FreeMotion:
+def free_motion(
+    at: Mechanism,
+    added: Array,
+    dt: Scalar | None = None,
+    forces: Array | None = None,
+    midway: Mechanism | None = None,
+) -> FreeMotion:
     """Of a mechanism with everything that acts on it but contacts.
 
     added   (nv,) to the inertia of joints
     dt      of the step that follows, so that loops are closed after it; None: an acceleration at this instant
     forces  (nv,) on joints beside those of the mechanism
+    midway  the mechanism with the velocities that it has in the middle of the step, whose products count; None: as now
     """
     more = _added_inertia(at, added)
     M = composite_bodies(at.nodes) + more
     factor = ltdl(at.nodes, M)
-    tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
-    load = tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
+    turning = at if midway is None else midway
+    load = _load(turning)
     if forces is not None:
         load = load + (forces if at.embedded is None else at.embedded.reduce_force(forces))
     rows = rows_of(at, None, "contact") if dt is None else rows_in_step(at, dt)
@@ -146,7 +159,9 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: A
         z = solve_transposed(factor, load)
         if not rows:
             ydd = solve_forward(factor, factor.d_inv * z)
-            return FreeMotion(at, M, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK, more)
+            return FreeMotion(
+                at, M, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK, more, turning.v
+            )
         J, supports = loop_jacobian(at, rows)
         k = np.concatenate([r.k for r in rows])
         G, Y = delassus_of(factor, J, supports)
@@ -159,7 +174,13 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: A
         residual = rest - G @ forces
         met = choose(opening(at), OPEN, _met(residual, G, rest), Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
-    return FreeMotion(at, M, factor, loops, _expanded(at, ydd), forces, residual, met, more)
+    return FreeMotion(at, M, factor, loops, _expanded(at, ydd), forces, residual, met, more, turning.v)
+
+
+def _load(at: Mechanism) -> Array:
+    """(n,) what acts on the joints of the tree, less what the bias motion takes."""
+    tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
+    return tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
 
 
 def _met(residual: Array, G: Array, rest: Array) -> Scalar:
