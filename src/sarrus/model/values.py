@@ -12,7 +12,7 @@ from sarrus.errors import ModelError, unknown_name
 from sarrus.model.model import Model
 from sarrus.spatial.parameter import Parameter
 
-_WITH_SYMBOLS = ("bodies", "frames", "constraints")  # fields of a model
+_WITH_SYMBOLS = ("bodies", "frames", "constraints", "geometries")  # fields of a model
 
 
 def with_values(model: Model, values: Mapping[str, float]) -> Model:

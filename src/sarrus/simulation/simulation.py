@@ -19,7 +19,12 @@ from sarrus.model.state import as_state_array
 from sarrus.model.values import with_values
 from sarrus.once import cached_property
 from sarrus.registry.table import find
-from sarrus.simulation.contact.contact_linearization import ContactLinearization, ContactLinearizer, TakenSteps
+from sarrus.simulation.contact.contact_linearization import (
+    ContactLinearization,
+    ContactLinearizer,
+    ParametricContactLinearization,
+    TakenSteps,
+)
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
@@ -32,6 +37,7 @@ from sarrus.simulation.open_step import STAGES
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
 from sarrus.simulation.rollout_gradient import (
     ContactGradient,
+    ParametricContactGradient,
     ParametricGradient,
     RolloutGradient,
     rollout_gradient,
@@ -145,8 +151,6 @@ class Simulation:
             object.__setattr__(self, "integrator", "implicit" if self._stiff else "semi_implicit_euler")
         if not isinstance(self.contacts, bool | ContactOptions):
             raise StateError(f"contacts is {self.contacts!r}. Valid: True, False, sarrus.ContactOptions(...)")
-        if self._contact is not None and self.parameters is not None:
-            raise UnsupportedError("models with symbols have no contacts yet: pass contacts=False")
         if self._contact is not None and self.integrator not in ON_GROUND:
             raise UnsupportedError(
                 f"integrator {self.integrator!r} knows no impacts. Valid with contacts: {', '.join(ON_GROUND)}; "
@@ -295,7 +299,7 @@ class Simulation:
 
     def linearize(
         self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
-    ) -> Linearization | ParametricLinearization | ContactLinearization:
+    ) -> Linearization | ParametricLinearization | ContactLinearization | ParametricContactLinearization:
         """A and B of one step from a state: how the state after it, (q, v) in the tangent space, varies with the state
         before it and with the controls, where they are given, else with tau. A simulation with `parameters` has a third
         matrix P, (2 nv, n): how it varies with these. On the ground, what sticks, slips and is open stays so, and
@@ -315,9 +319,10 @@ class Simulation:
             linearizer, inputs, taken, _ = self._contact_steps(state, 1, tau, controls, external_forces)
             now = {name: x[:, 0] for name, x in inputs.items()}
             taken = TakenSteps(*(x[:, 0] for x in taken))
-            (A, B, unique), after = linearizer(q, v, np.full(len(q), first), now, taken)
-            n = 2 * self.stepped_model.nv
-            found = ContactLinearization(A[:, :n, :n], B[:, :n], unique)
+            found, after = linearizer(q, v, np.full(len(q), first), now, taken)
+            n = 2 * self.stepped_model.nv  # without what friction remembers
+            of_state = {name: x[:, :n] for name, x in found._asdict().items() if name != "unique"}
+            found = found._replace(**of_state | {"A": found.A[:, :n, :n]})
         else:
             linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
             now = {name: input_at(x, first) for name, x in inputs.items()}
@@ -342,7 +347,7 @@ class Simulation:
         tau: Any = None,
         controls: Any = None,
         external_forces: Any = None,
-    ) -> RolloutGradient | ParametricGradient | ContactGradient:
+    ) -> RolloutGradient | ParametricGradient | ContactGradient | ParametricContactGradient:
         """The gradient of a loss over a rollout with respect to its first state, and to controls (where given) or tau;
         a simulation with `parameters` has one with respect to these, too.
 
@@ -475,7 +480,8 @@ class Simulation:
         """None: nothing touches."""
         if self.contacts is False:
             return None
-        return contact_settings(self.stepped_model, self._contact_options)
+        traced = None if self.parameters is None else self._traced_model
+        return contact_settings(self.stepped_model, self._contact_options, traced)
 
     @property
     def _contact_options(self) -> ContactOptions:
@@ -562,7 +568,9 @@ class Simulation:
         if key not in self._linearizers:
             u = "controls" if "controls" in inputs else "tau"
             now = {name: x[:, 0] for name, x in inputs.items()}
-            self._linearizers[key] = ContactLinearizer(self.stepped_model, stepper.kernels.settings, now, u, self.dt)
+            self._linearizers[key] = ContactLinearizer(
+                self.stepped_model, self._traced_model, self._symbols, stepper.kernels.settings, now, u, self.dt
+            )
         carry = stepper.begin(q, v, first)
         if isinstance(start, StepResult) and start.warm is not None:
             carry["warm0"] = np.array(start.warm, float).reshape(carry["warm0"].shape)
