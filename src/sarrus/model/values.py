@@ -42,6 +42,15 @@ def with_values(model: Model, values: Mapping[str, float]) -> Model:
     return known[key]
 
 
+def with_typical_values(model: Model, values: Mapping[str, float]) -> Model:
+    """The model with these as typical values of its symbols, if it has none: the same model each time."""
+    if model.typical or model.is_numeric:
+        return model
+    known: dict[tuple, Model] = model.remembered.setdefault(with_typical_values, {})
+    typical = tuple((name, float(x)) for name, x in values.items())
+    return known.setdefault(typical, replace(model, typical=typical))
+
+
 def typical_values(model: Model) -> Model | None:
     """The model at typical values of its symbols; None: none are known."""
     import casadi as ca

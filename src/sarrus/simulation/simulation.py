@@ -16,7 +16,7 @@ from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array
-from sarrus.model.values import with_values
+from sarrus.model.values import typical_values, with_typical_values, with_values
 from sarrus.once import cached_property
 from sarrus.registry.table import find
 from sarrus.simulation.contact.contact_linearization import (
@@ -95,7 +95,8 @@ class Simulation:
     dtype          float64, or float32: twice as many states at once, with 6 to 7 digits
     parameters     of a model with CasADi symbols: their values by name. They are inputs of compiled steps, so that
                    `dataclasses.replace(simulation, parameters=...)` compiles nothing again, and `linearize` and `vjp`
-                   differentiate with respect to them, in this order
+                   differentiate with respect to them, in this order. What a simulation chooses by inertias (how stiff
+                   limits are, ...) stays as it was for the first values, or for those of `Model.typical`
 
     >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
     >>> simulation.run(duration=0.1).q.shape
@@ -128,6 +129,7 @@ class Simulation:
             raise StateError(f"{self.model.name!r} contains symbols: give parameters={{name: value}} of {names}")
         if self.parameters is not None:
             with_values(self.model, self.parameters)  # which are checked by being put in
+            object.__setattr__(self, "model", with_typical_values(self.model, self.parameters))
         if not isinstance(self.integrator, str) or self.integrator not in ("auto", *INTEGRATORS):
             raise unknown_name("integrator", self.integrator, ("auto", *INTEGRATORS))
         check_name("dtype", self.dtype, ("float64", "float32"))
@@ -443,6 +445,11 @@ class Simulation:
         """The model, in numbers, with Baumgarte's feedback where it is asked for."""
         return with_stabilization(self._robot, self.stabilization)
 
+    @property
+    def _typical_model(self) -> Model:
+        """By whose inertias stiffness of limits and the like are chosen: other parameters do not change these."""
+        return self.stepped_model if self.parameters is None else typical_values(self.model) or self.stepped_model
+
     @cached_property
     def _traced_model(self) -> Model:
         """What kernels are made of: the same, its symbols being inputs; the same model each time."""
@@ -450,8 +457,7 @@ class Simulation:
             return self.stepped_model
         known: dict[float | None, Model] = self.model.remembered.setdefault(with_stabilization, {})
         if self.stabilization not in known:
-            typical = replace(self.model, typical=tuple(self.parameters.items()))
-            known[self.stabilization] = with_stabilization(typical, self.stabilization)
+            known[self.stabilization] = with_stabilization(self.model, self.stabilization)
         return known[self.stabilization]
 
     @cached_property
@@ -518,7 +524,7 @@ class Simulation:
         options = tuple(sorted((usual | self._dynamics.options | (self.options or {})).items()))
         which, contact = self._acting if self.joint_forces else NONE, self._contact
         dt = None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)  # None: the kernel's input
-        parameters = joint_force_parameters(self.stepped_model, which, dt)
+        parameters = joint_force_parameters(self._typical_model, which, dt)
         if contact is not None:
             limits = contact.limits and which.limits
             joints, tendons = parameters.joints, parameters.tendons

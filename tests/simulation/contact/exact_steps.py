@@ -73,16 +73,22 @@ class ExactStep:
         k = next((x.shape[1] for x in changed.values()), 1)
         arrays = {name: _wide(x, k) for name, x in self.given.items()} | changed
         x, m = _wide(self._start, k), self._kinds.total
-        # Rows are affine in impulses: G of every state. (What is the first corner of a level sole may differ.)
-        shifted = {name: np.repeat(y, m + 1, axis=1) for name, y in arrays.items()}
-        rows = self._run(shifted | {"impulses": np.tile(np.eye(m, m + 1, dtype=np.longdouble), k)})["rows"]
-        rows = rows.reshape(m, k, m + 1)
-        G, g = rows[..., :m] - rows[..., m:], rows[..., m]
+        # Rows are affine in impulses: G of every state. (What is the first corner of a level sole may differ.) Columns
+        # of what is open do not matter.
+        acting = np.flatnonzero(
+            np.any(self._modes.equations(self._start, np.zeros(m))[2], axis=1) | (self._start != 0.0)
+        )
+        n = len(acting)
+        shifted = {name: np.repeat(y, n + 1, axis=1) for name, y in arrays.items()}
+        unit = np.eye(m, dtype=np.longdouble)[:, [*acting, 0]] * np.append(np.ones(n), 0.0) if m else np.zeros((0, 1))
+        rows = self._run(shifted | {"impulses": np.tile(unit, k)})["rows"].reshape(m, k, n + 1)
+        G, g = np.zeros((m, k, m), np.longdouble), rows[..., n]
+        G[..., acting] = rows[..., :n] - rows[..., n:]
         for _ in range(ITERATIONS if m else 0):
             for j in range(k):
                 r, by_x, by_c = self._modes.equations(x[:, j], G[:, j] @ x[:, j] + g[:, j])
-                matrix = (by_x + by_c @ G[:, j]).astype(float)
-                x[:, j] -= np.linalg.pinv(matrix, rcond=1e-10) @ r
+                matrix = (by_x + by_c @ G[:, j])[np.ix_(acting, acting)].astype(float)
+                x[acting, j] -= np.linalg.pinv(matrix, rcond=1e-10) @ r[acting]
         found = self._run(arrays | {"impulses": x})
         return np.concatenate([found["q"], found["v"]])
 
