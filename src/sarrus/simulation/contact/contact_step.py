@@ -28,7 +28,7 @@ class ContactStepOutputs(NamedTuple):
     worst_status: Array  # () since this was 0
     step: Array  # () steps so far
     qdd: Array  # the change of velocities over the step, per time
-    forces: Array  # of loops
+    forces: Array  # of loops, over the step
     residual: Array  # of loops
     iterations: Array  # Newton steps of the contact problem
     status: Array
@@ -55,10 +55,11 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     status = choose(0.5, alive, worse(motion.status, free.status), Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))
     contacts = slot_numbers(found, dt)
+    forces, residual = free.declared(motion.loops)
     left = np.concatenate([found.numbers, found.impulses.reshape(-1), motion.pushed, motion.rubbed])
     return ContactStepOutputs(
         q=q_end, v=v_end, alive=scalar(alive), worst_status=scalar(worse(inputs["worst_status"].item(), status)),
-        step=scalar(start.count + 1.0), qdd=qdd, forces=free.forces, residual=free.residual,
+        step=scalar(start.count + 1.0), qdd=qdd, forces=forces, residual=residual,
         iterations=scalar(motion.iterations), status=scalar(status), tau=start.tau,
         contacts=select(alive, contacts, np.zeros(len(contacts))), warm=select(alive, left, np.array(contact.cold)),
     )  # fmt: skip

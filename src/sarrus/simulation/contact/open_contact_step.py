@@ -63,8 +63,8 @@ def open_contact_step(
         contacts = [c._replace(bend=bend) for c, bend in zip(contacts, bends, strict=True)]
     limits = [usual_limit(limit, q, v_free, dt) for limit in limits_in_step(model, contact)]
     # Whether it is looked at is decided by the step itself: impulses of what is not are zero.
-    problem, velocity = step.posed([c._replace(active=1.0) for c in contacts], limits)
-    v_end = v_free + velocity(problem.G.wrenches(x))  # type: ignore[union-attr]
+    problem, response = step.posed([c._replace(active=1.0) for c in contacts], limits)
+    v_end = v_free + response(problem.G.wrenches(x)).velocity  # type: ignore[union-attr]
     rows = problem.G @ x + problem.g
     rows = rows if problem.compliance is None else rows + problem.compliance * x
     rubbing = x[: problem.nb]
