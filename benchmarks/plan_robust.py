@@ -1,8 +1,9 @@
 """Plans against a named robust method on the adversary's mechanisms and states: the same statuses and accelerations?
 
-    python -m benchmarks.plan_robust [SEEDS]
+    python -m benchmarks.plan_robust [SEEDS [FIRST]]
 
-Every family of the adversary but the robots, SEEDS mechanisms of each (default 1), 20 states of every class. A state on
+Every family of the adversary but the robots, SEEDS mechanisms of each (default 1), from seed FIRST on (default 0), 20
+states of every class. A state on
 which both are ok must have the same accelerations to 1e-8, relative to the largest, or as well as its data determine
 them: the condition of the equations times rounding, of free accelerations where these are larger (what a mechanism that
 is held does at 1e40 rad/s is what rounding leaves of 1e80 rad/s^2).
@@ -76,8 +77,9 @@ def compared(family: str, seed: int) -> Counter[str]:
 
 def main(arguments: list[str]) -> int:
     total: Counter[str] = Counter()
+    count, first = (int(x) for x in (*arguments, *("1", "0")[len(arguments) :]))
     for family in (f for f in FAMILIES if f not in LEFT_OUT):
-        for seed in range(int(arguments[0]) if arguments else 1):
+        for seed in range(first, first + count):
             try:
                 total.update(compared(family, seed))
             except SarrusError as error:

@@ -436,3 +436,23 @@ def test_what_holds_rows_is_carried_far_by_long_links(seed, method):
 def test_rows_of_robots_are_held_as_stiffly_as_ever():
     for model in (zoo.chain_welded_tip(7), zoo.four_bar(), zoo.biped()):
         assert leverage(model) < 1e4
+
+
+# --- rows that are left out as dependent, and contradict the others slightly -----------------------------------------
+
+
+@pytest.mark.parametrize("method", [*FULL_RANK, "bbo"])
+def test_full_rank_methods_accept_no_conflict_that_robust_ones_report(method):
+    """A straight chain cannot move its tip along its axis. Asked to, however gently, robust methods have the word."""
+    model = zoo.chain(6).with_constraints(sarrus.contact("tip", 6, k="input"))
+    q, v, tau = sarrus.neutral(model), np.zeros(6), np.random.default_rng(1).normal(size=6)
+    along = np.linalg.svd(sarrus.closure(model, q, v).jacobian)[0][:, -1]
+    asked = 10.0 ** np.arange(-16.0, 0.5, 0.5)
+    states = [np.tile(x, (len(asked), 1)) for x in (q, v, tau)]
+    found, robust = (
+        sarrus.compile(model, name, inputs=("q", "v", "tau", "k"))(*states, asked[:, None] * along)
+        for name in (method, "prox_ltl")
+    )
+    np.testing.assert_array_equal(found.status, robust.status)
+    assert set(robust.status) == {Status.OK, Status.NOT_DETERMINED, Status.INFEASIBLE}
+    assert not found.fallback[0]  # nothing is asked of a robust method where rows do not contradict each other
