@@ -286,8 +286,9 @@ class _Search:
         if len(counted) == 1:
             return "the only method that takes this model as it is"
         second = counted[1].candidate
-        less = 100.0 * (1.0 - best.weighted / second.weighted)
-        return f"the least of {len(counted)} that were counted, {less:.0f} % below the next ({second.name})"
+        less = round(100.0 * (1.0 - best.weighted / second.weighted))
+        apart = f"{less} % below the next" if less else "about as much as the next"
+        return f"the least cost of {len(counted)} candidates that were counted, {apart} ({second.name})"
 
     def _notes(self) -> tuple[str, ...]:
         notes = []
