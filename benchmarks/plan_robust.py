@@ -66,6 +66,8 @@ def compared(family: str, seed: int) -> Counter[str]:
         found["another status, the primal robust method's"] += int(np.sum(status[differ] == others))
         found["a status that no robust method has"] += int(np.sum(status[differ] != others))
         found["plan wrong"] += int(np.sum((mine == Outcome.WRONG) | (mine == Outcome.NAN)))
+        for k in np.flatnonzero((mine == Outcome.WRONG) | (mine == Outcome.NAN))[:2]:
+            print(f"  {family} {seed} {kind} {k}: {plan.chosen.name}: {Outcome(mine[k]).name} with ok", flush=True)
         for k in np.flatnonzero(both & ~same)[:2]:
             print(f"  {family} {seed} {kind} {k}: {plan.chosen.name}: {error[k]:.1e}, vague {vague[k]:.1e}", flush=True)
         for k, other in zip(differ, others, strict=True):
