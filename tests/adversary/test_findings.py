@@ -458,7 +458,7 @@ def test_full_rank_methods_accept_no_conflict_that_robust_ones_report(method):
     assert not found.fallback[0]  # nothing is asked of a robust method where rows do not contradict each other
 
 
-# --- welds of links that weigh next to nothing -------------------------------------------------------------------------
+# --- welds of links that weigh next to nothing -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", LOOPS)
