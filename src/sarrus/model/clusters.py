@@ -65,7 +65,7 @@ def find_clusters(model: Model, constraints: Sequence[Constraint]) -> list[Clust
 
 
 def check_clusters(model: Model, clusters: Sequence[Cluster]) -> None:
-    """UnsupportedError for clusters of another model: a plan hands them on as options, with numbers of bodies in them."""
+    """UnsupportedError for clusters of another model: plans hand them on as options, with numbers of bodies in them."""
     embedded = {name for cluster in clusters for name in cluster.constraints}
     mine = [c for c in model.active_constraints if c.name in embedded]
     made = {cluster.constraints: cluster for cluster in find_clusters(model, mine)}
