@@ -118,6 +118,10 @@ def embedded_for(model: Model, method: str) -> Model:
 
 def _from_zoo(text: str) -> Model:
     name, *arguments = text.split(":")
+    called, bracket, given = name.partition("(")
+    if bracket and called in ZOO:
+        as_expected = ":".join([f"zoo:{called}", *(x.strip() for x in given.rstrip(")").split(","))])
+        raise ImportFileError(f"zoo:{text}: arguments are separated by colons: {as_expected}")
     check_name("zoo mechanism", name, ZOO)
     usage = f"zoo:{name} takes {inspect.signature(ZOO[name])}, separated by colons"
     try:
