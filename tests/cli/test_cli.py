@@ -240,7 +240,11 @@ def test_cite():
     [
         (["info", "nowhere.urdf"], "nowhere.urdf"),
         (["info", "zoo:dragon"], "Valid: .*four_bar"),
-        (["info", "zoo:chain:x"], "takes"),
+        (["info", "zoo:chain:x"], r"write zoo:chain:N\[:FLOATING=False\]: 'x' is not a number"),
+        (["info", "zoo:chain"], "n is not given"),
+        (["info", "zoo:chain:1:0:3"], "3 arguments are too many"),
+        (["view", "zoo:chain:3", "--port", "70000"], "from 0 to 65535"),
+        (["view", "zoo:chain:3", "--host", "no such host"], "no address of this machine"),
         (["check", "zoo:four_bar", "--q", "1,2"], "expected shape"),
         (["check", "zoo:four_bar", "--q", "a b c"], "3 numbers"),
         (["bench", "zoo:chain:2", "--method", "magic"], "Valid: .*aba"),
