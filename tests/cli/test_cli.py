@@ -48,6 +48,11 @@ def test_help_and_version():
         assert command in text
 
 
+def test_arguments_of_the_zoo_in_parentheses(monkeypatch, capsys):
+    words = fails(monkeypatch, capsys, "info", "zoo:stem(2, 3)")
+    assert "separated by colons: zoo:stem:2:3" in words
+
+
 @pytest.mark.parametrize("robot", ["zoo:chain:3", "zoo:four_bar", "zoo:chain_welded_tip:3", "zoo:sarrus_linkage"])
 def test_info(robot):
     assert "operation counts" in run("info", robot)

@@ -119,6 +119,10 @@ def embedded_for(model: Model, method: str) -> Model:
 
 def _from_zoo(text: str) -> Model:
     name, *arguments = text.split(":")
+    called, bracket, given = name.partition("(")
+    if bracket and called in ZOO:
+        as_expected = ":".join([f"zoo:{called}", *(x.strip() for x in given.rstrip(")").split(","))])
+        raise ImportFileError(f"zoo:{text}: arguments are separated by colons: {as_expected}")
     check_name("zoo mechanism", name, ZOO)
     found = inspect.signature(ZOO[name]).parameters.values()
     parameters = [p for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]

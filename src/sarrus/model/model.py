@@ -179,7 +179,8 @@ class Model:
     @cached_property
     def is_numeric(self) -> bool:
         """Whether no field is a symbol."""
-        fields = [x for part in (*self.bodies, *self.frames) for x in (part.placement.R, part.placement.p)]
+        placed = (*self.bodies, *self.frames, *self.geometries)
+        fields = [x for part in placed for x in (part.placement.R, part.placement.p)]
         for body in self.bodies:
             mass_and_pitch = vector(body.inertia.mass, *body.joint.type.constants)
             fields += [body.inertia.h, body.inertia.Sigma, body.joint.armature, mass_and_pitch]

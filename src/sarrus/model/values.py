@@ -12,7 +12,7 @@ from sarrus.errors import ModelError, unknown_name
 from sarrus.model.model import Model
 from sarrus.spatial.parameter import Parameter
 
-_WITH_SYMBOLS = ("bodies", "frames", "constraints")  # fields of a model
+_WITH_SYMBOLS = ("bodies", "frames", "constraints", "geometries")  # fields of a model
 
 
 def with_values(model: Model, values: Mapping[str, float]) -> Model:
@@ -40,6 +40,15 @@ def with_values(model: Model, values: Mapping[str, float]) -> Model:
 
         known[key] = replace(model, **of_fields(model, number))
     return known[key]
+
+
+def with_typical_values(model: Model, values: Mapping[str, float]) -> Model:
+    """The model with these as typical values of its symbols, if it has none: the same model each time."""
+    if model.typical or model.is_numeric:
+        return model
+    known: dict[tuple, Model] = model.remembered.setdefault(with_typical_values, {})
+    typical = tuple((name, float(x)) for name, x in values.items())
+    return known.setdefault(typical, replace(model, typical=typical))
 
 
 def typical_values(model: Model) -> Model | None:

@@ -86,7 +86,10 @@ class PassiveParameters:
         count = len(self.friction)
         nothing = {"friction": (0.0,) * count} if friction else {}
         unlimited = {"lower": (-np.inf,) * count, "upper": (np.inf,) * count} if limits else {}
-        return replace(self, **nothing, **unlimited)
+        left = replace(self, **nothing, **unlimited)
+        acting = np.abs(left.friction) + np.isfinite([left.lower, left.upper]).any(axis=0)
+        # What nothing depends on does not make a step another one.
+        return replace(left, inertia=tuple(np.where(acting > 0.0, left.inertia, 1.0).tolist()))
 
     def forces(self, pull: Array, x: Array, v: Array, dt: Scalar) -> Array:
         """Along coordinates x with velocities v; pull: the distance to where springs rest; dt: of a step."""

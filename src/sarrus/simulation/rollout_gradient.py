@@ -46,6 +46,16 @@ class ContactGradient(NamedTuple):
     unique: Array  # (T,) 1; 0 where a step is on the edge between two motions, and the gradient is that of one
 
 
+class ParametricContactGradient(NamedTuple):
+    """The same, and that of the simulation's parameters."""
+
+    q0_bar: Array  # (nv,) in the tangent space
+    v0_bar: Array  # (nv,)
+    u_bar: Array  # (T, nu) of controls where they were given, else of tau
+    parameters_bar: Array  # (n,)
+    unique: Array  # (T,) 1; 0 where a step is on the edge between two motions, and the gradient is that of one
+
+
 def taken_steps(stepper: PythonStepper, carry: Carry, span: range) -> tuple[TakenSteps, Array]:
     """What steps on the ground find from here on, (B, T, ...) each, and the configurations after them, (B, T, nq)."""
     found, led = list[TakenSteps](), list[Array]()
@@ -70,7 +80,7 @@ def rollout_gradient(
     inputs: dict[str, Array],
     project_every: int | None,
     taken: TakenSteps | None = None,
-) -> RolloutGradient | ParametricGradient | ContactGradient:
+) -> RolloutGradient | ParametricGradient | ContactGradient | ParametricContactGradient:
     """q, v: states (B, T + 1, n); bars: their weights (B, T + 1, 2 nv); inputs: (B, T, ...) each; taken: (B, T, ...)
     what steps on the ground found.
     """
@@ -94,9 +104,10 @@ def rollout_gradient(
         more = () if taken is None else (TakenSteps(*(of_span(x) for x in taken)),)
         given = {name: of_span(x) for name, x in inputs.items()}
         found, after = linearizer(of_span(q), of_span(v), numbers, given, *more)
-        A, B, *P, q1, v1 = (M.reshape(batch, len(span), *M.shape[1:]) for M in (*found, *after))
+        by_name = {name: M.reshape(batch, len(span), *M.shape[1:]) for name, M in found._asdict().items()}
+        q1, v1 = (x.reshape(batch, len(span), -1) for x in after)
         if taken is not None:
-            unique[:, span.start : span.stop], P = P[0], []
+            unique[:, span.start : span.stop] = by_name["unique"]
         which = np.zeros((batch, len(span)), bool)
         if project_every:
             due = (numbers + 1) % project_every == 0
@@ -104,18 +115,19 @@ def rollout_gradient(
         for t in reversed(span):
             k, those = t - span.start, which[:, t - span.start]
             if those.any():
-                given = parameters[those, t] if P else None
+                given = parameters[those, t] if "P" in by_name else None
                 back = linearizer.projection.back(q1[those, k], v1[those, k], adjoint[those, :n], given)
                 adjoint[those, :n], by_parameters = back
                 parameters_bar[those] += by_parameters
-            u_bar[:, t] = _back(B[:, k], adjoint)
-            for matrix in P:
-                parameters_bar += _back(matrix[:, k], adjoint)
-            adjoint = _back(A[:, k], adjoint) + bars[:, t]
+            u_bar[:, t] = _back(by_name["B"][:, k], adjoint)
+            if "P" in by_name:
+                parameters_bar += _back(by_name["P"][:, k], adjoint)
+            adjoint = _back(by_name["A"][:, k], adjoint) + bars[:, t]
     plain = RolloutGradient(adjoint[:, :nv], adjoint[:, nv:n], u_bar)
-    if taken is not None:
-        return ContactGradient(*plain, unique)
-    return ParametricGradient(*plain, parameters_bar) if "parameters" in inputs else plain
+    if "parameters" in inputs:
+        found = ParametricGradient(*plain, parameters_bar)
+        return found if taken is None else ParametricContactGradient(*found, unique)
+    return plain if taken is None else ContactGradient(*plain, unique)
 
 
 def _back(matrices: Array, adjoint: Array) -> Array:

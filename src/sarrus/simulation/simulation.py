@@ -16,10 +16,15 @@ from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array
-from sarrus.model.values import with_values
+from sarrus.model.values import typical_values, with_typical_values, with_values
 from sarrus.once import cached_property
 from sarrus.registry.table import find
-from sarrus.simulation.contact.contact_linearization import ContactLinearization, ContactLinearizer, TakenSteps
+from sarrus.simulation.contact.contact_linearization import (
+    ContactLinearization,
+    ContactLinearizer,
+    ParametricContactLinearization,
+    TakenSteps,
+)
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
@@ -32,6 +37,7 @@ from sarrus.simulation.open_step import STAGES
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
 from sarrus.simulation.rollout_gradient import (
     ContactGradient,
+    ParametricContactGradient,
     ParametricGradient,
     RolloutGradient,
     rollout_gradient,
@@ -89,7 +95,8 @@ class Simulation:
     dtype          float64, or float32: twice as many states at once, with 6 to 7 digits
     parameters     of a model with CasADi symbols: their values by name. They are inputs of compiled steps, so that
                    `dataclasses.replace(simulation, parameters=...)` compiles nothing again, and `linearize` and `vjp`
-                   differentiate with respect to them, in this order
+                   differentiate with respect to them, in this order. What a simulation chooses by inertias (how stiff
+                   limits are, ...) stays as it was for the first values, or for those of `Model.typical`
 
     >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
     >>> simulation.run(duration=0.1).q.shape
@@ -122,6 +129,7 @@ class Simulation:
             raise StateError(f"{self.model.name!r} contains symbols: give parameters={{name: value}} of {names}")
         if self.parameters is not None:
             with_values(self.model, self.parameters)  # which are checked by being put in
+            object.__setattr__(self, "model", with_typical_values(self.model, self.parameters))
         if not isinstance(self.integrator, str) or self.integrator not in ("auto", *INTEGRATORS):
             raise unknown_name("integrator", self.integrator, ("auto", *INTEGRATORS))
         check_name("dtype", self.dtype, ("float64", "float32"))
@@ -145,8 +153,6 @@ class Simulation:
             object.__setattr__(self, "integrator", "implicit" if self._stiff else "semi_implicit_euler")
         if not isinstance(self.contacts, bool | ContactOptions):
             raise StateError(f"contacts is {self.contacts!r}. Valid: True, False, sarrus.ContactOptions(...)")
-        if self._contact is not None and self.parameters is not None:
-            raise UnsupportedError("models with symbols have no contacts yet: pass contacts=False")
         if self._contact is not None and self.integrator not in ON_GROUND:
             raise UnsupportedError(
                 f"integrator {self.integrator!r} knows no impacts. Valid with contacts: {', '.join(ON_GROUND)}; "
@@ -295,7 +301,7 @@ class Simulation:
 
     def linearize(
         self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
-    ) -> Linearization | ParametricLinearization | ContactLinearization:
+    ) -> Linearization | ParametricLinearization | ContactLinearization | ParametricContactLinearization:
         """A and B of one step from a state: how the state after it, (q, v) in the tangent space, varies with the state
         before it and with the controls, where they are given, else with tau. A simulation with `parameters` has a third
         matrix P, (2 nv, n): how it varies with these. On the ground, what sticks, slips and is open stays so, and
@@ -315,9 +321,10 @@ class Simulation:
             linearizer, inputs, taken, _ = self._contact_steps(state, 1, tau, controls, external_forces)
             now = {name: x[:, 0] for name, x in inputs.items()}
             taken = TakenSteps(*(x[:, 0] for x in taken))
-            (A, B, unique), after = linearizer(q, v, np.full(len(q), first), now, taken)
-            n = 2 * self.stepped_model.nv
-            found = ContactLinearization(A[:, :n, :n], B[:, :n], unique)
+            found, after = linearizer(q, v, np.full(len(q), first), now, taken)
+            n = 2 * self.stepped_model.nv  # without what friction remembers
+            of_state = {name: x[:, :n] for name, x in found._asdict().items() if name != "unique"}
+            found = found._replace(**of_state | {"A": found.A[:, :n, :n]})
         else:
             linearizer, inputs = self._linearizer(tau, controls, external_forces, len(q), first + 1)
             now = {name: input_at(x, first) for name, x in inputs.items()}
@@ -342,7 +349,7 @@ class Simulation:
         tau: Any = None,
         controls: Any = None,
         external_forces: Any = None,
-    ) -> RolloutGradient | ParametricGradient | ContactGradient:
+    ) -> RolloutGradient | ParametricGradient | ContactGradient | ParametricContactGradient:
         """The gradient of a loss over a rollout with respect to its first state, and to controls (where given) or tau;
         a simulation with `parameters` has one with respect to these, too.
 
@@ -446,6 +453,11 @@ class Simulation:
         """The model, in numbers, with Baumgarte's feedback where it is asked for."""
         return with_stabilization(self._robot, self.stabilization)
 
+    @property
+    def _typical_model(self) -> Model:
+        """By whose inertias stiffness of limits and the like are chosen: other parameters do not change these."""
+        return self.stepped_model if self.parameters is None else typical_values(self.model) or self.stepped_model
+
     @cached_property
     def _traced_model(self) -> Model:
         """What kernels are made of: the same, its symbols being inputs; the same model each time."""
@@ -453,8 +465,7 @@ class Simulation:
             return self.stepped_model
         known: dict[float | None, Model] = self.model.remembered.setdefault(with_stabilization, {})
         if self.stabilization not in known:
-            typical = replace(self.model, typical=tuple(self.parameters.items()))
-            known[self.stabilization] = with_stabilization(typical, self.stabilization)
+            known[self.stabilization] = with_stabilization(self.model, self.stabilization)
         return known[self.stabilization]
 
     @cached_property
@@ -483,7 +494,8 @@ class Simulation:
         """None: nothing touches."""
         if self.contacts is False:
             return None
-        return contact_settings(self.stepped_model, self._contact_options)
+        traced = None if self.parameters is None else self._traced_model
+        return contact_settings(self.stepped_model, self._contact_options, traced)
 
     @property
     def _contact_options(self) -> ContactOptions:
@@ -524,7 +536,7 @@ class Simulation:
         options = tuple(sorted((usual | self._dynamics.options | (self.options or {})).items()))
         which, contact = self._acting if self.joint_forces else NONE, self._contact
         dt = None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)  # None: the kernel's input
-        parameters = joint_force_parameters(self.stepped_model, which, dt)
+        parameters = joint_force_parameters(self._typical_model, which, dt)
         if contact is not None:
             limits = contact.limits and which.limits
             joints, tendons = parameters.joints, parameters.tendons
@@ -574,7 +586,9 @@ class Simulation:
         if key not in self._linearizers:
             u = "controls" if "controls" in inputs else "tau"
             now = {name: x[:, 0] for name, x in inputs.items()}
-            self._linearizers[key] = ContactLinearizer(self.stepped_model, stepper.kernels.settings, now, u, self.dt)
+            self._linearizers[key] = ContactLinearizer(
+                self.stepped_model, self._traced_model, self._symbols, stepper.kernels.settings, now, u, self.dt
+            )
         carry = stepper.begin(q, v, first)
         if isinstance(start, StepResult) and start.warm is not None:
             carry["warm0"] = np.array(start.warm, float).reshape(carry["warm0"].shape)

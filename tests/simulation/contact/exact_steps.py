@@ -1,7 +1,11 @@
-"""Derivatives of a step on the ground by differences in extended precision: what decides about A and B.
+"""Derivatives of a step on the ground by differences in extended precision: what decides about A, B and P.
 
 The step with given impulses runs on 80-bit numbers, and its impulses are made to meet the equations of what every row
 does by iterations with the residual in these numbers. That it is the step is checked by its values.
+
+Rows of a loop that are redundant while it is closed (a planar four-bar in space) make a step that is smooth only along
+motions which keep it closed; a little off these it is stiff, and differences of steps say nothing. Such motions are
+followed in 80-bit numbers, too: the states beside a state are on the loops to 1e-18.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import numpy as np
 
 from sarrus import Simulation
 from sarrus.codegen.tape import interpret
+from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.model.model import Model
 from sarrus.simulation.contact.contact_linearization import TakenSteps
@@ -20,8 +25,10 @@ from sarrus.simulation.contact.open_contact_step import open_contact_step_algori
 from sarrus.simulation.step_call import StepResult
 from sarrus.simulation.trajectory import State
 
-H = np.longdouble(2e-6)  # far less than gaps, so that nothing opens or closes on the way
-ITERATIONS = 12
+H = 2e-6  # at most
+NEAR = 0.02  # of the smallest gap, so that nothing opens or closes on the way
+ITERATIONS = 6
+VALUES = 1e-8  # of velocities: the step itself was solved to its tolerance only
 
 
 class ExactSlopes(NamedTuple):
@@ -29,61 +36,133 @@ class ExactSlopes(NamedTuple):
 
     A: np.ndarray
     B: np.ndarray
+    P: np.ndarray  # (2 nv, 0) without parameters
+
+
+class ExactStep:
+    """A step without a projection, in the mode in which the simulation's own step was."""
+
+    def __init__(self, simulation: Simulation, state: State | StepResult, tau: np.ndarray) -> None:
+        linearizer, inputs, taken, _ = simulation._contact_steps(state, 1, tau, None, None)
+        one = TakenSteps(*(x[:, 0] for x in taken))
+        given = {name: x[:, 0] for name, x in inputs.items()}
+        linearizer(np.atleast_2d(state.q), np.atleast_2d(state.v), np.zeros(1), given, one)
+        bent = [*linearizer._kernels][-1][1]  # as it came out
+        numbers, along, self._kinds = linearizer._kernel(one.after, bent)
+        self.model, settings, symbols = linearizer.model, linearizer._settings, linearizer._symbols
+        algorithm = open_contact_step_algorithm(self.model, settings, linearizer._shapes, self._kinds.total)
+        how = {"settings": settings, "numbers": numbers, "bent": bent}
+        self._tape = trace(self.model, algorithm, parameters=symbols or None, **how)
+        self._closure = trace(self.model.spanning, "closure", parameters=symbols or None)
+        self.given = {"q": state.q, "v": state.v, "dt": np.array(simulation.dt), "step": np.zeros(())}
+        self.given |= {name: x[0] for name, x in given.items()}
+        self.given["rubbed"] = one.before[0, -linearizer.memory or None :]
+        x = linearizer._impulses(one.after, numbers, self._kinds)
+        arrays = {name: np.asarray(y)[None] for name, y in self.given.items()} | {"impulses": x}
+        value, slopes = linearizer._slopes(along, arrays)
+        G = slopes["rows"][0][:, slopes["rows"].shape[2] - self._kinds.total :]
+        self._modes = Modes.of(self._kinds, x[0], value.rows[0], G)
+        self.h = np.longdouble(min(H, NEAR * np.abs(value.gaps[0]).min(initial=np.inf)))
+        self._start = self._modes.solved(x[0], G, value.rows[0] - G @ x[0])
+        self.end = self.after({})[:, 0]
+        found = self.end[self.model.nq :].astype(float)
+        assert np.abs(found - one.v[0]).max() < VALUES * (1.0 + np.abs(one.v).max())
+
+    def after(self, changed: dict[str, np.ndarray]) -> np.ndarray:
+        """q and v (n, k) after steps with other inputs (n, k)."""
+        k = next((x.shape[1] for x in changed.values()), 1)
+        arrays = {name: _wide(x, k) for name, x in self.given.items()} | changed
+        x, m = _wide(self._start, k), self._kinds.total
+        # Rows are affine in impulses: G of every state. (What is the first corner of a level sole may differ.) Columns
+        # of what is open do not matter.
+        acting = np.flatnonzero(
+            np.any(self._modes.equations(self._start, np.zeros(m))[2], axis=1) | (self._start != 0.0)
+        )
+        n = len(acting)
+        shifted = {name: np.repeat(y, n + 1, axis=1) for name, y in arrays.items()}
+        unit = np.eye(m, dtype=np.longdouble)[:, [*acting, 0]] * np.append(np.ones(n), 0.0) if m else np.zeros((0, 1))
+        rows = self._run(shifted | {"impulses": np.tile(unit, k)})["rows"].reshape(m, k, n + 1)
+        G, g = np.zeros((m, k, m), np.longdouble), rows[..., n]
+        G[..., acting] = rows[..., :n] - rows[..., n:]
+        for _ in range(ITERATIONS if m else 0):
+            for j in range(k):
+                r, by_x, by_c = self._modes.equations(x[:, j], G[:, j] @ x[:, j] + g[:, j])
+                matrix = (by_x + by_c @ G[:, j])[np.ix_(acting, acting)].astype(float)
+                x[acting, j] -= np.linalg.pinv(matrix, rcond=1e-10) @ r[acting]
+        found = self._run(arrays | {"impulses": x})
+        return np.concatenate([found["q"], found["v"]])
+
+    def on_loops(self, q: np.ndarray, v: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
+        """States (n, k) moved onto the loops of the model with these parameters."""
+        N = rate_map(self.model, np.asarray(self.given["q"], float))
+        for _ in range(6):
+            found = _run(self._closure, {"q": q, "parameters": parameters})
+            J = found["jacobian"].reshape(-1, self.model.nv, q.shape[1])
+            for j in range(q.shape[1]):
+                back = np.linalg.pinv(J[..., j].astype(float), rcond=1e-9)
+                v[:, j] -= back @ (J[..., j] @ v[:, j])
+                q[:, j] -= N @ (back @ found["position"][:, j])
+            q = self._normalized(q)
+        return {"q": q, "v": v}
+
+    def slope(self, **directions: np.ndarray) -> np.ndarray:
+        """Columns (2 nv, k) along changes (n, k) of inputs; of q in the tangent space."""
+        return self._slope({name: x.astype(np.longdouble) for name, x in directions.items()}, False)
+
+    def slope_on_loops(self, **directions: np.ndarray) -> np.ndarray:
+        """The same along changes that keep loops closed to first order, on paths that keep them closed."""
+        return self._slope({name: x.astype(np.longdouble) for name, x in directions.items()}, True)
+
+    def _slope(self, directions: dict[str, np.ndarray], on_loops: bool) -> np.ndarray:
+        N, model = rate_map(self.model, np.asarray(self.given["q"], float)), self.model
+        steps = []
+        for t in (-2.0, -1.0, 1.0, 2.0):
+            changed = {}
+            for name, along in directions.items():
+                along = N @ along if name == "q" else along
+                changed[name] = _wide(self.given[name], along.shape[1]) + t * self.h * along
+            k = next(iter(changed.values())).shape[1]
+            q, v = (changed.get(name, _wide(self.given[name], k)) for name in ("q", "v"))
+            changed |= {"q": self._normalized(q), "v": v}
+            if on_loops:
+                parameters = changed.get("parameters", _wide(self.given.get("parameters", np.zeros(0)), k))
+                changed |= self.on_loops(changed["q"], v.copy(), parameters)
+            steps.append(self.after(changed))
+        by = (steps[0] - 8.0 * steps[1] + 8.0 * steps[2] - steps[3]) / (12.0 * self.h)
+        back = np.linalg.pinv(rate_map(model, self.end[: model.nq].astype(float)))
+        return np.concatenate([back @ by[: model.nq].astype(float), by[model.nq :].astype(float)])
+
+    def _normalized(self, q: np.ndarray) -> np.ndarray:
+        q = q.copy()
+        for _, start in self.model.layout.quaternions:
+            q[start : start + 4] /= np.sqrt(np.sum(q[start : start + 4] ** 2, axis=0))
+        return q
+
+    def _run(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return _run(self._tape, arrays)
 
 
 def exact_slopes(simulation: Simulation, state: State | StepResult, tau: np.ndarray) -> ExactSlopes:
     """By tau, without a projection after the step."""
-    linearizer, inputs, taken, _ = simulation._contact_steps(state, 1, tau, None, None)
-    one = [x[:, 0] for x in taken]
-    linearizer(
-        np.atleast_2d(state.q),
-        np.atleast_2d(state.v),
-        np.zeros(1),
-        {k: x[:, 0] for k, x in inputs.items()},
-        TakenSteps(*one),
-    )
-    bent = [*linearizer._kernels][-1][1]  # as it came out
-    numbers, along, kinds = linearizer._kernel(one[1], bent)
-    model, settings = linearizer.model, linearizer._settings
-    algorithm = open_contact_step_algorithm(model, settings, linearizer._shapes, kinds.total)
-    tape = trace(model, algorithm, settings=settings, numbers=numbers, bent=bent)
-    names = [port.name for port in tape.outputs]
-    given = {"q": state.q, "v": state.v, "dt": np.array(simulation.dt), "step": np.zeros(()), "tau": tau}
-    given |= {name: x[0, 0] for name, x in inputs.items()} | {"rubbed": one[0][0, -linearizer.memory or None :]}
-    x = linearizer._impulses(one[1], numbers, kinds)
-    value, slopes = linearizer._slopes(
-        along, {name: np.asarray(y)[None] for name, y in given.items()} | {"impulses": x}
-    )
-    G = slopes["rows"][0][:, -kinds.total :] if kinds.total else np.zeros((0, 0))
-    modes = Modes.of(kinds, x[0], value.rows[0], G)
-    x0 = modes.solved(x[0], G, value.rows[0] - G @ x[0])
+    step, nv = ExactStep(simulation, state, tau), simulation.stepped_model.nv
+    A = np.concatenate([step.slope(q=np.eye(nv)), step.slope(v=np.eye(nv))], axis=1)
+    count = len(simulation.parameters or ())
+    P = step.slope(parameters=np.eye(count)) if count else np.zeros((2 * nv, 0))
+    return ExactSlopes(A, step.slope(tau=np.eye(nv)), P)
 
-    def after(changes: dict[str, np.ndarray]) -> np.ndarray:
-        """q, v and more (n, k) of a batch of changes (n, k) of inputs."""
-        k = next(iter(changes.values())).shape[1]
-        arrays = {name: np.repeat(np.asarray(y, np.longdouble).reshape(-1, 1), k, axis=1) for name, y in given.items()}
-        for name, change in changes.items():
-            arrays[name] = arrays[name] + change
-        arrays["impulses"] = np.repeat(x0.astype(np.longdouble)[:, None], k, axis=1)
-        for _ in range(ITERATIONS):
-            found = dict(zip(names, interpret.run(tape, [list(arrays[p.name]) for p in tape.inputs]), strict=True))
-            rows = np.array([np.broadcast_to(y, k) for y in found["rows"]], np.longdouble).reshape(-1, k)
-            for j in range(k):
-                r, by_x, by_c = modes.equations(arrays["impulses"][:, j], rows[:, j])
-                step = np.linalg.pinv(by_x + by_c @ G, rcond=1e-10) @ r if kinds.total else np.zeros(0)
-                arrays["impulses"][:, j] -= step
-        return np.array([np.broadcast_to(y, k) for name in ("q", "v") for y in found[name]], np.longdouble)
 
-    def slope(name: str, directions: np.ndarray) -> np.ndarray:
-        steps = [after({name: t * H * directions}) for t in (-2.0, -1.0, 1.0, 2.0)]
-        by = (steps[0] - 8.0 * steps[1] + 8.0 * steps[2] - steps[3]) / (12.0 * H)
-        back = np.linalg.pinv(rate_map(model, np.array(end[: model.nq, 0], float)))
-        return np.concatenate([back @ by[: model.nq].astype(float), by[model.nq :].astype(float)])
+def _run(tape: Tape, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Outputs (n, k) of inputs (n, k)."""
+    k = arrays["q"].shape[1]
+    found = interpret.run(tape, [list(arrays[port.name]) for port in tape.inputs])
+    return {
+        port.name: np.array([np.broadcast_to(y, k) for y in values], np.longdouble).reshape(-1, k)
+        for port, values in zip(tape.outputs, found, strict=True)
+    }
 
-    end = after({"q": np.zeros((model.nq, 1))})
-    assert np.abs(end[model.nq :, 0].astype(float) - one[2][0]).max() < 1e-8 * (1.0 + np.abs(one[2]).max())
-    columns = [slope("q", rate_map(model, np.asarray(state.q))), slope("v", np.eye(model.nv))]
-    return ExactSlopes(np.concatenate(columns, axis=1), slope("tau", np.eye(model.nv)))
+
+def _wide(x: np.ndarray, k: int) -> np.ndarray:
+    return np.repeat(np.asarray(x, np.longdouble).reshape(-1, 1), k, axis=1)
 
 
 def rate_map(model: Model, q: np.ndarray) -> np.ndarray:

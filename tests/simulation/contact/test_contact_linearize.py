@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sarrus
 from sarrus import ContactOptions, Simulation
 from sarrus.errors import StateError, UnsupportedError
+from sarrus.model.geometries import Friction
 from sarrus.model.visuals import Box, Sphere
 from sarrus.simulation.contact.put_down import put_down
 from sarrus.simulation.step_call import StepResult
@@ -20,8 +23,10 @@ EXACT = ContactOptions(tolerance=1e-12)  # so that differences see no iterations
 H = 2e-6  # far less than gaps, so that nothing opens or closes on the way
 
 
-def differences(simulation: Simulation, state: State, **inputs) -> tuple[np.ndarray, np.ndarray]:
-    """By tau."""
+def differences(
+    simulation: Simulation, state: State, force: float = 1e2 * H, **inputs
+) -> tuple[np.ndarray, np.ndarray]:
+    """By tau; force: by how much that varies. Where all sticks, rows are linear in it."""
     model, base = simulation.model, simulation.step(state, **inputs)
     nv, tau = model.nv, inputs["tau"]
 
@@ -33,7 +38,7 @@ def differences(simulation: Simulation, state: State, **inputs) -> tuple[np.ndar
 
     zero, none = np.zeros(2 * nv), np.zeros(nv)
     A = [slope(lambda t, e=e: after(t * e, none), H) for e in np.eye(2 * nv)]
-    B = [slope(lambda t, e=e: after(zero, t * e), 1e2 * H) for e in np.eye(nv)]
+    B = [slope(lambda t, e=e: after(zero, t * e), force) for e in np.eye(nv)]
     return np.stack(A, axis=1), np.stack(B, axis=1)
 
 
@@ -115,21 +120,60 @@ def test_a_leg_and_its_limit(integrator, knee):
     check(simulation, q, np.array([0.0, 0.0, -0.1, 0.0, 0.0, 0.0, 0.1, 0.4]), 0.5 * np.ones(8))
 
 
-def test_four_corners_share_a_load():
-    """More rows than a body has velocities: impulses are one choice of many, and what follows from them is not."""
+def box() -> sarrus.Model:
     builder = sarrus.ModelBuilder("box")
     builder.add_body("box", joint="free", mass=2.0, inertia=0.02 * np.eye(3))
     builder.add_geometry("box", Box((0.2, 0.3, 0.1)))
-    model = builder.build().with_ground(friction=0.7)
-    simulation = Simulation(model, 1e-3, "semi_implicit_euler", contacts=ContactOptions(tolerance=1e-10))
-    q = np.array([0.0, 0.0, 0.05 - 1e-4, 0.0, 0.0, 0.0, 1.0])
+    return builder.build().with_ground(friction=0.7)
+
+
+ON_THE_GROUND = np.array([0.0, 0.0, 0.05 - 1e-4, 0.0, 0.0, 0.0, 1.0])
+
+
+def test_four_corners_share_a_load():
+    """More rows than a body has velocities: impulses are one choice of many, and what follows from them is not."""
+    simulation, q = Simulation(box(), 1e-3, "semi_implicit_euler", contacts=EXACT), ON_THE_GROUND
     found = simulation.linearize(simulation.start(q), tau=np.zeros(6))
-    by_x, by_u = differences(simulation, simulation.start(q), tau=np.zeros(6))
-    assert np.abs(by_u).max() < 1e-10 / (1e2 * H)  # the tolerance over the step: all sticks, and forces move nothing
-    assert relative_error(found.A, by_x) < 1e-5
+    by_x, by_u = differences(simulation, simulation.start(q), force=0.1, tau=np.zeros(6))
+    assert relative_error(found.B, by_u, 1.0) < 1e-9  # all sticks: forces move nothing
+    assert relative_error(found.A, by_x) < 1e-6
     exact = exact_slopes(simulation, simulation.start(q), np.zeros(6))
     assert found.unique == 1.0
     assert np.abs(found.B - exact.B).max() < 1e-12
+
+
+def test_what_may_rest_on_its_corners_in_several_ways_that_brake_it_differently():
+    """A box that slides on four corners: its normal forces are one choice of many, and with it how a spin is braked.
+    Without friction, or on three corners, there is no such choice.
+    """
+    q, slides = ON_THE_GROUND, np.array([1.0, 0.2, 0.0, 0.0, 0.0, 0.0])
+    spins = slides + np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.3])
+    simulation = Simulation(box(), 1e-3, "semi_implicit_euler", contacts=EXACT)
+    found = simulation.linearize(simulation.start(np.stack([q, q, q]), np.stack([slides, spins, np.zeros(6)])))
+    assert found.unique.tolist() == [0.0, 0.0, 1.0]
+    tilted = sarrus.integrate(box(), q, np.array([0.0, 0.0, 0.0, 0.0, 1e-2, 0.0]))
+    tilted[2] += 0.1 * np.sin(1e-2)  # on two corners
+    check(simulation, tilted, spins, np.zeros(6))
+    smooth = replace(box(), geometries=tuple(replace(g, friction=Friction(0.0)) for g in box().geometries))
+    found = Simulation(smooth, 1e-3, "semi_implicit_euler", contacts=EXACT).linearize(simulation.start(q, spins))
+    assert found.unique == 1.0
+
+
+def test_a_batch_of_steps_that_looked_further_and_that_did_not():
+    """A leg that whips around is looked at more closely, wherever it is."""
+    model = hopper(upper=3.0)
+    simulation = Simulation(model, 1e-3, "semi_implicit_euler", contacts=EXACT)
+    assert simulation._contact is not None
+    q = sarrus.neutral(model)
+    q[7:] = 0.2, -0.4
+    q = put_down(model, simulation._contact.contacts, q[None], -1e-4)[0]
+    slow = np.array([0.0, 0.0, -0.1, 0.0, 0.0, 0.0, 0.1, 0.4])
+    fast = np.array([0.3, 0.0, -0.1, 0.1, 0.2, 0.3, -2.0, 25.0])
+    many = simulation.linearize(simulation.start(np.stack([q, q]), np.stack([slow, fast])))
+    for k, v in enumerate((slow, fast)):
+        one = simulation.linearize(simulation.start(q, v))
+        assert relative_error(many.A[k], one.A) < 1e-12
+        check_exactly(simulation, simulation.start(q, v), np.zeros(model.nv))
 
 
 def test_a_batch_and_what_is_on_the_edge():

@@ -36,8 +36,8 @@ def _parameters_of(model: Model) -> Iterator[Parameter]:
             for x in np.asarray(field, dtype=object).flat:
                 if isinstance(x, Parameter):
                     yield x
-    for frame in model.frames:
-        for x in (*frame.placement.R.flat, *frame.placement.p):
+    for placed in (*model.frames, *model.geometries):
+        for x in (*placed.placement.R.flat, *placed.placement.p):
             if isinstance(x, Parameter):
                 yield x
     for constraint in model.constraints:

@@ -24,7 +24,7 @@ from sarrus.model.meeting_pairs import MeetingPair, depth_first
 from sarrus.model.model import Model
 from sarrus.model.tree import tree_of
 from sarrus.once import cached_property
-from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.arrays import Array, Scalar, is_numeric
 from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import root
 from sarrus.spatial.stages import stage
@@ -40,6 +40,10 @@ class PlacedShape(NamedTuple):
     R: Array
     p: Array
     shape: ContactShape
+
+    @property
+    def is_numeric(self) -> bool:
+        return is_numeric(self.R) and is_numeric(self.p)
 
     def pose(self, poses: Poses) -> tuple[Array, Array]:
         """In the world."""
@@ -116,7 +120,9 @@ class ContactSet:
     def digest(self) -> str:
         """A hash of all that it holds."""
         content = [(pair.a, pair.b, (pair.friction, *pair.lengths)) for pair in self.pairs]
-        plain = [[(x.node, x.R.tolist(), x.p.tolist(), _content(x.shape)) for x in (a, b)] + [f] for a, b, f in content]
+        plain = [
+            [(x.node, _numbers(x.R), _numbers(x.p), _content(x.shape)) for x in (a, b)] + [f] for a, b, f in content
+        ]
         return hashlib.sha256(pickle.dumps((plain, self.usual, self.slots, self.closely), protocol=4)).hexdigest()
 
     def __repr__(self) -> str:
@@ -170,13 +176,15 @@ class ContactSet:
     def bounds(self, poses: Poses, twists: Sequence[Twist]) -> list[Bound]:
         """How near everything that may touch is, but the usual candidates.
 
-        Of nodes that are looked at closely, all candidates; else a ball around all shapes of a node has to do.
+        Of nodes that are looked at closely, and of shapes whose place varies with symbols, all candidates; else a ball
+        around all shapes of a node has to do.
         """
         usual = set(self.usual)
         around: dict[tuple, list[PlacedPair]] = {}
         exact: list[int] = []
         for pair, first in zip(self.pairs, self.first_of_pair, strict=False):
-            if pair.a.node in self.closely and pair.b.node == WORLD:
+            looked_at_closely = pair.a.node in self.closely and pair.b.node == WORLD
+            if looked_at_closely or not (pair.a.is_numeric and pair.b.is_numeric):
                 numbers = range(first, first + touch_count(pair.a.shape, pair.b.shape))
                 exact += [number for number in numbers if number not in usual]
             else:
@@ -217,6 +225,11 @@ def _ball(shapes: Sequence[PlacedShape]) -> tuple[Array, float]:
     centers = np.array([center for center, _ in balls])
     middle = 0.5 * (centers.min(axis=0) + centers.max(axis=0))
     return middle, max(float(np.linalg.norm(center - middle)) + radius for center, radius in balls)
+
+
+def _numbers(x: Array) -> list:
+    """For a hash: symbols as they are written."""
+    return x.tolist() if is_numeric(x) else [y if isinstance(y, float) else repr(y) for y in x.flat]
 
 
 def _content(shape: ContactShape) -> tuple:

@@ -7,17 +7,20 @@ first.
 
 Where a contact is just about to open, to slip or to stick, or a gap is just closed (an open one may close within the
 step, of a penetration a part is undone), the step has a derivative to either side and none in between: `unique` is 0,
-and A and B are those of one side. So they are where contacts that depend on each other ask for different things. Where
-rows of loops do so as soon as these open, A takes of a change of the state what keeps them closed, and nothing else, as
-it does without contacts.
+and A and B are those of one side. So they are where contacts that depend on each other ask for different things, and
+where what slides may rest on several contacts in several ways that brake it differently. Where rows of loops ask for
+different things as soon as these open, A takes of a change of the state what keeps them closed, and nothing else, as it
+does without contacts.
 
 Unless friction is exact, a joint that sticks is held by what its friction was in the step before, which is part of the
 state, then: A and B have rows and columns for it, after those of q and v.
+
+Symbols of a model (masses, lengths, gear ratios) are inputs of the open step like the state and what acts.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +57,15 @@ class ContactLinearization(NamedTuple):
     unique: Array  # () or (B,) 1; 0 on the edge between two motions, of which A and B are then one
 
 
+class ParametricContactLinearization(NamedTuple):
+    """x' = A x + B u + P p: p are the parameters of the simulation."""
+
+    A: Array  # (2 nv, 2 nv) or (B, 2 nv, 2 nv)
+    B: Array  # (2 nv, nu)
+    P: Array  # (2 nv, n)
+    unique: Array  # () or (B,) 1; 0 on the edge between two motions, of which A, B and P are then one
+
+
 class TakenSteps(NamedTuple):
     """What steps found from states (B, n): what the one before left, and what they leave."""
 
@@ -66,22 +78,37 @@ class TakenSteps(NamedTuple):
 class ContactLinearizer:
     """The linearization of a step of one kind on the ground, compiled."""
 
-    def __init__(self, model: Model, settings: StepSettings, inputs: dict[str, Array], u: str, dt: float) -> None:
-        """inputs: what the step takes beside the state, (B, n) each; u: which of them B is for."""
+    def __init__(
+        self,
+        model: Model,
+        traced: Model,
+        symbols: tuple[Any, ...],
+        settings: StepSettings,
+        inputs: dict[str, Array],
+        u: str,
+        dt: float,
+    ) -> None:
+        """traced: the model with symbols, if it has any, which are then the input `parameters`, else the same;
+        inputs: what the step takes beside the state, (B, n) each; u: which of them B is for.
+        """
         contact = settings.contact
         assert contact is not None
-        self.projection = ProjectionVariation(model, model, ())
+        self.projection = ProjectionVariation(model, traced, symbols)
         if settings.integrator == "implicit":
-            model, settings = implicit_step(model, settings)
-        self.model, self.contact, self.u, self._dt, self._settings = model, contact, u, dt, settings
+            traced, settings = implicit_step(traced, settings)
+        self.model, self.contact, self.u, self._dt, self._settings = traced, contact, u, dt, settings
+        self._symbols = symbols
         self.memory = len(contact.rubs) if remembers(contact) else 0  # numbers of a state beside q and v
-        self._shapes = {name: x.shape[1:] for name, x in inputs.items()}
+        self._shapes = {name: x.shape[1:] for name, x in inputs.items() if name != "parameters"}
+        more = ["rubbed"] if self.memory else []
+        self._wrt = ("q", "v", *more, u, *(["parameters"] if symbols else []), "impulses")
+        self._ends = np.cumsum([2 * model.nv + self.memory, *self._shapes[u], len(symbols)])
         self._limits = limits_in_step(model, contact)
         self._kernels: dict[tuple[tuple[int, ...], bool], tuple[Kernel, RowKinds]] = {}
 
     def __call__(
         self, q: Array, v: Array, steps: Array, inputs: dict[str, Array], taken: TakenSteps
-    ) -> tuple[ContactLinearization, NearState]:
+    ) -> tuple[ContactLinearization | ParametricContactLinearization, NearState]:
         """Of states (B, n) and inputs (B, n), and the states after; taken: what the steps themselves found."""
         bad = np.flatnonzero(taken.status != Status.OK)
         if len(bad):
@@ -90,64 +117,104 @@ class ContactLinearizer:
             )
         slots, usual = self.contact.contacts.slots, self.contact.contacts.usual
         looked_further = ~np.isin(np.round(taken.after[:, :slots]), (-1.0, *usual)).all(axis=1)
-        found = ContactLinearization(*(np.empty((len(q), *x)) for x in self._sizes))
-        after = NearState(np.empty(q.shape), np.empty(v.shape))
+        columns, unique = np.empty((len(q), self._ends[0], self._ends[-1])), np.empty(len(q))
+        after, found = NearState(np.empty(q.shape), np.empty(v.shape)), np.zeros(len(q), bool)
+        # A step that did not look further may have done so, and found the usual contacts: that is tried next.
         for bent in (False, True):
-            those = np.flatnonzero(looked_further == bent)
-            given = {name: x[those] for name, x in inputs.items()}
+            those = np.flatnonzero(~found & (bent | ~looked_further))
             if not len(those):
                 continue
-            parts = self._of_alike(
+            given = {name: x[those] for name, x in inputs.items()}
+            same, *parts = self._of_alike(
                 q[those], v[those], steps[those], given, TakenSteps(*(x[those] for x in taken)), bent
             )
-            for whole, part in zip((*found, *after), (*parts[0], *parts[1]), strict=True):
+            found[those] = same
+            for whole, part in zip((columns, unique, *after), parts, strict=True):
                 whole[those] = part
-        return found, after
-
-    @property
-    def _sizes(self) -> tuple[tuple[int, ...], ...]:
-        """Of A, B and unique."""
-        n = 2 * self.model.nv + self.memory
-        return (n, n), (n, *self._shapes[self.u]), ()
+        if not found.all():
+            raise StateError(
+                f"no derivative of the step at state {np.flatnonzero(~found)[0]} of {len(q)}: impulses bend a limb's "
+                f"path into the ground, or something else happens that only some steps look at"
+            )
+        A, B, P, _ = np.split(columns, self._ends, axis=-1)
+        return (
+            ParametricContactLinearization(A, B, P, unique) if self._symbols else ContactLinearization(A, B, unique)
+        ), after
 
     def _of_alike(
         self, q: Array, v: Array, steps: Array, inputs: dict[str, Array], taken: TakenSteps, bent: bool
-    ) -> tuple[ContactLinearization, NearState]:
-        """Of states in all of which paths that bend into the ground count, or in none."""
+    ) -> tuple[Array, Array, Array, Array, Array]:
+        """Of states in all of which paths that bend into the ground count, or in none: whether the steps were these, A,
+        B and P beside each other, whether these are unique, and the states after.
+        """
         numbers, along, kinds = self._kernel(taken.after, bent)
-        x, nv, n = self._impulses(taken.after, numbers, kinds), self.model.nv, 2 * self.model.nv + self.memory
+        x, nv, ends = self._impulses(taken.after, numbers, kinds), self.model.nv, self._ends[-1]
         rubbed = taken.before[:, -self.memory :] if self.memory else np.zeros((len(q), 0))
         given = {"q": q, "v": v, "dt": np.full(len(q), self._dt), "step": steps.astype(float), "rubbed": rubbed}
         given |= inputs
         value, slopes = self._slopes(along, given | {"impulses": x})
-        ends = n + self._shapes[self.u][0]
         modes = [Modes.of(kinds, *at) for at in zip(x, value.rows, slopes["rows"][..., ends:], strict=True)]
-        for k, mode in enumerate(modes):
-            G = slopes["rows"][k][:, ends:]
-            x[k] = mode.solved(x[k], G, value.rows[k] - G @ x[k])
+        x = self._solved(modes, x, value, slopes)
         value, slopes = self._slopes(along, given | {"impulses": x})
-        if not self._is_same(value, v, taken):
-            if not bent:  # the step may have looked at every contact, and found the usual ones
-                return self._of_alike(q, v, steps, inputs, taken, True)
-            raise StateError(
-                "no derivative of a step in which impulses bend a limb's path into the ground, or something else "
-                "happens that only some steps look at"
-            )
-        both, unique = np.empty((len(q), n, ends)), np.ones(len(q))
+        columns, consistent = self._columns(modes, x, value, slopes)
+        unique = np.empty(len(q))
         for k, mode in enumerate(modes):
-            by_t, by_x = np.split(slopes["rows"][k], [ends], axis=1)
-            dx, consistent = mode.variation(x[k], value.rows[k], by_x, by_t)
-            clear = mode.is_clear(x[k], value.rows[k], by_x)
+            clear = mode.is_clear(x[k], value.rows[k], slopes["rows"][k][:, ends:])
             clear &= mode.gaps_are_clear(value.gaps[k], value.speeds[k], self._dt, self.contact.restitution)
-            unique[k] = float(consistent and clear and self._friction_is_clear(value.rubbed[k]))
-            state = np.concatenate([slopes[name][k] for name in ("q", "v", "rubbed")[: 3 if self.memory else 2]])
-            both[k] = state[:, :ends] + state[:, ends:] @ dx
+            unique[k] = float(consistent[k] and clear and self._friction_is_clear(value.rubbed[k]))
+        others = [mode.others(*at) for mode, *at in zip(modes, x, value.rows, slopes["rows"][..., ends:], strict=True)]
+        shared = np.flatnonzero([np.any(other) for other in others])
+        if len(shared):
+            unique[shared] *= self._same_by_others(
+                [modes[k] for k in shared], x[shared] + np.array(others)[shared],
+                along, {name: y[shared] for name, y in given.items()}, columns[shared], value.v[shared],
+            )  # fmt: skip
         apart = self._loops_part(slopes, ends)
         if apart.any():
-            identity = np.broadcast_to(np.eye(2 * nv), (int(apart.sum()), 2 * nv, 2 * nv))
-            closed = self.projection.along(q[apart], v[apart], identity)
-            both[apart, :, : 2 * nv] = both[apart, :, : 2 * nv] @ closed
-        return ContactLinearization(both[..., :n], both[..., n:], unique), NearState(value.q, value.v)
+            size = 2 * nv + len(self._symbols)  # loops whose lengths vary are closed by other states
+            changes = np.broadcast_to(np.eye(2 * nv, size), (int(apart.sum()), 2 * nv, size))
+            parameters = inputs["parameters"][apart] if self._symbols else None
+            closed = columns[apart, :, : 2 * nv] @ self.projection.along(q[apart], v[apart], changes, parameters)
+            columns[apart, :, : 2 * nv] = closed[..., : 2 * nv]
+            columns[apart, :, ends - len(self._symbols) :] += closed[..., 2 * nv :]
+        return self._are_same(value, v, taken), columns, unique, value.q, value.v
+
+    def _solved(self, modes: list[Modes], x: Array, value: OpenContactStep, slopes: dict[str, Array]) -> Array:
+        """Impulses (B, m) made exact."""
+        found = np.empty(x.shape)
+        for k, mode in enumerate(modes):
+            G = slopes["rows"][k][:, self._ends[-1] :]
+            found[k] = mode.solved(x[k], G, value.rows[k] - G @ x[k])
+        return found
+
+    def _columns(
+        self, modes: list[Modes], x: Array, value: OpenContactStep, slopes: dict[str, Array]
+    ) -> tuple[Array, Array]:
+        """A, B and P beside each other, (B, n, k), and (B,) whether rows that depend on each other agree."""
+        ends = self._ends[-1]
+        columns, consistent = np.empty((len(x), self._ends[0], ends)), np.empty(len(x), bool)
+        for k, mode in enumerate(modes):
+            by_t, by_x = np.split(slopes["rows"][k], [ends], axis=1)
+            dx, consistent[k] = mode.variation(x[k], value.rows[k], by_x, by_t)
+            state = np.concatenate([slopes[name][k] for name in ("q", "v", "rubbed")[: 3 if self.memory else 2]])
+            columns[k] = state[:, :ends] + state[:, ends:] @ dx
+        return columns, consistent
+
+    def _same_by_others(
+        self, modes: list[Modes], x: Array, along: Kernel, given: dict[str, Array], columns: Array, v: Array
+    ) -> Array:
+        """(B,) whether other impulses x that solve the same equations lead to the same velocities and derivatives.
+
+        A box that slides on four corners may load one pair of them or the other. As soon as it spins these brake it
+        differently: the step has several solutions, of which the solver finds one.
+        """
+        value, slopes = self._slopes(along, given | {"impulses": x})
+        x = self._solved(modes, x, value, slopes)
+        value, slopes = self._slopes(along, given | {"impulses": x})
+        others, _ = self._columns(modes, x, value, slopes)
+        moved = np.abs(value.v - v).max(axis=1, initial=0.0) > EDGE * (1.0 + np.abs(v).max(axis=1, initial=0.0))
+        sizes = np.abs(columns).max(axis=(1, 2), initial=0.0)
+        return ~moved & (np.abs(others - columns).max(axis=(1, 2), initial=0.0) <= EDGE * (1.0 + sizes))
 
     def _kernel(self, left: Array, bent: bool) -> tuple[tuple[int, ...], Kernel, RowKinds]:
         """That knows all contacts which steps had, by what they left."""
@@ -164,10 +231,10 @@ class ContactLinearizer:
             friction = np.array([pair.friction for pair in pairs], float)
             kinds = RowKinds(bounds, len(self._limits), friction, sizes, self.contact.convex)
             algorithm = open_contact_step_algorithm(self.model, self._settings, self._shapes, kinds.total)
-            wrt = ("q", "v", *(["rubbed"] if self.memory else []), self.u, "impulses")
             along: Kernel = compile(
-                self.model, algorithm, settings=self._settings, numbers=numbers, bent=bent, derivative="jvp", wrt=wrt,
-                lanes="auto",
+                self.model, algorithm, settings=self._settings, numbers=numbers, bent=bent, derivative="jvp",
+                wrt=self._wrt,
+                lanes="auto", parameters=self._symbols or None,
             )  # fmt: skip
             self._kernels[numbers, bent] = along, kinds
         return numbers, *self._kernels[numbers, bent]
@@ -192,7 +259,8 @@ class ContactLinearizer:
 
     def _slopes(self, along: Kernel, given: dict[str, Array]) -> tuple[OpenContactStep, dict[str, Array]]:
         """Values (B, n), and derivatives (B, n, k) along everything, by one batch of directions."""
-        directions = [port for port in along.tape.inputs if port.name[1:] in given and port.name[0] == "d"]
+        by_name = {port.name: port for port in along.tape.inputs}
+        directions = [by_name[f"d{name}"] for name in self._wrt]
         batch, k = len(given["q"]), sum(port.size for port in directions)
         arrays = {name: np.repeat(x, k, axis=0) for name, x in given.items()}
         ends = np.cumsum([port.size for port in directions])[:-1]
@@ -202,10 +270,10 @@ class ContactLinearizer:
         slopes = {x: getattr(found, f"d{x}").reshape(batch, k, -1).swapaxes(1, 2) for x in OpenContactStep._fields}
         return OpenContactStep(*(getattr(found, x)[::k] for x in OpenContactStep._fields)), slopes
 
-    def _is_same(self, value: OpenContactStep, v: Array, taken: TakenSteps) -> bool:
-        """Whether the steps were these."""
+    def _are_same(self, value: OpenContactStep, v: Array, taken: TakenSteps) -> Array:
+        """(B,) whether the steps were these."""
         same = _SAME * max(self.contact.tolerance, _ROUNDING) * (1.0 + np.abs(v).max(axis=1, initial=0.0))
-        return bool(np.all(np.abs(value.v - taken.v).max(axis=1, initial=0.0) <= same))
+        return np.abs(value.v - taken.v).max(axis=1, initial=0.0) <= same
 
     def _friction_is_clear(self, parts: Array) -> bool:
         """Whether no joint that sticks is just about to slip."""

@@ -29,6 +29,8 @@ EDGE = 1e-6  # of the largest scaled impulse or velocity: what is nearer to an e
 _CLOSED = 1e-9  # metres (or m/s): a gap that is neither open nor a penetration
 _RANK = 1e-10  # of the largest singular value
 _SLOWEST = 1e-150  # m/s, of what slips: it is on the edge anyway, and must be a number
+_FREE = 1e-6  # of a unit vector
+_OTHER = 1e-2  # of all impulses, by which others differ
 _NEWTON = 8  # steps, of a problem that is almost solved
 
 
@@ -141,6 +143,29 @@ class Modes(NamedTuple):
         dx = np.linalg.lstsq(matrix, right, rcond=_RANK)[0]
         left = np.abs(matrix @ dx - right).max(initial=0.0)
         return dx, bool(left <= EDGE * (1.0 + np.abs(right).max(initial=0.0)))
+
+    def others(self, x: Array, c: Array, G: Array) -> Array:
+        """(m,) a change of x after which the equations still hold, and contacts that slip push differently; else zero.
+
+        Of what sticks it does not matter how contacts share a load: velocities follow from rows alone.
+        """
+        normals = np.array([rows.stop - 1 for rows in self.kinds.contacts], int)[self._rub]
+        if not len(normals):
+            return np.zeros(len(x))
+        _, by_x, by_c = self.equations(x, c)
+        w = self.kinds.sizes_of(G)
+        _, sizes, axes = np.linalg.svd((by_x + by_c @ G) / w)
+        loose = axes[(sizes > _RANK * sizes.max(initial=0.0)).sum() :]  # (k, m) in impulses of one size
+        along = loose.T @ (loose[:, normals] @ np.cos(np.arange(len(normals))))  # any, that all of them are part of
+        size = np.linalg.norm(along)
+        if size < _FREE:
+            return np.zeros(len(x))
+        return (_OTHER * np.linalg.norm(w * x) / size) * along / w
+
+    @property
+    def _rub(self) -> Array:
+        """(contacts,) whether they slip and are braked."""
+        return self.closed & self.slips & (self.kinds.friction > 0.0)
 
     def is_clear(self, x: Array, c: Array, G: Array) -> bool:
         """Whether no row is on the edge to doing something else."""

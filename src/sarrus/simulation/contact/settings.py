@@ -124,8 +124,12 @@ class ContactSettings:
         return (-1.0,) * slots + (0.0,) * (width * slots + self.limit_count + len(self.rubs))
 
 
-def contact_settings(model: Model, options: ContactOptions) -> ContactSettings | None:
-    """Those of a model; None if nothing can touch."""
+def contact_settings(model: Model, options: ContactOptions, traced: Model | None = None) -> ContactSettings | None:
+    """Those of a model; None if nothing can touch.
+
+    traced  the model with symbols, if steps are made of that: shapes are then where it has them, while decisions are
+            those for the numbers of the model
+    """
     pairs = [pair for pair in chosen_pairs(model, options) if is_supported(*_shapes(model, pair))]
     if not pairs:
         return None
@@ -134,6 +138,8 @@ def contact_settings(model: Model, options: ContactOptions) -> ContactSettings |
     slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS, _slots_of_things(model))
     contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
     contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
+    if traced is not None:
+        contacts = replace(contacts, pairs=contact_set(traced, pairs, (), 0, bool(options.turning)).pairs)
     return ContactSettings(
         contacts, float(options.restitution), options.joint_limits, _usual_limits(model), _limit_slots(model),
         tuple(sorted({limit.v for limit in limits_of(model)})),
