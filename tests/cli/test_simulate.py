@@ -385,3 +385,15 @@ def test_a_simulation_that_diverges_says_when_where_and_what_to_try(controllers)
     assert "diverged after" in when
     assert "_joint was the fastest" in when
     assert "--dt 0.0005" in what
+
+
+def test_what_was_tried_is_not_suggested_again(controllers, tmp_path):
+    (controllers.parent / "wild.py").write_text("def push(t, q, v):\n    return 1e3 * v\n")
+    path = tmp_path / "hinge.xml"
+    path.write_text(
+        """<mujoco><worldbody><body><geom size="0.1" pos="0 0 -1" contype="0" conaffinity="0"/>
+          <joint name="hinge" axis="0 1 0" limited="true" range="-90 90"/></body></worldbody></mujoco>"""
+    )
+    given = (str(path), "-c", f"{controllers.parent / 'wild.py'}:push", "--q", "0.1", "-d", "2")
+    assert "--no-limits" in as_json(*given, code=1)["diverged"][-1]
+    assert "--no-limits" not in as_json(*given, "--no-limits", code=1)["diverged"][-1]

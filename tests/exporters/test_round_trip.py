@@ -184,3 +184,39 @@ def test_folders_of_a_file_are_made(tmp_path):
     sarrus.zoo.chain(2).to_mjcf(tmp_path / "new" / "robot.xml")
     sarrus.zoo.chain(2).to_urdf(tmp_path / "newer" / "robot.urdf")
     assert sarrus.load(tmp_path / "new" / "robot.xml").nv == sarrus.load(tmp_path / "newer" / "robot.urdf").nv == 2
+
+
+def test_what_mujoco_would_refuse_is_written_otherwise_and_said():
+    link = """<link name="{}"><inertial><mass value="1"/><origin xyz="0 0 {}"/>
+      <inertia ixx="{}" iyy="{}" izz="{}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+    joint = """<joint name="{}" type="revolute"><parent link="{}"/><child link="{}"/><axis xyz="{}"/>
+      <origin xyz="0 0 0.2"/><limit effort="{}" velocity="9" lower="-9" upper="9"/></joint>"""
+    parts = [
+        '<link name="base"/>',
+        link.format("point", 0.1, 0, 0, 0),
+        link.format("flat", 0, 0.1, 0.1, 0.5),
+        joint.format("first", "base", "point", "0 1 0", 0),
+        joint.format("second", "point", "flat", "1 0 0", 5),
+    ]
+    model = sarrus.load(f'<robot name="odd">{"".join(parts)}</robot>')
+    written = model.to_mjcf()
+    assert any("'point': MuJoCo refuses" in line for line in written.lost_physics)
+    assert any("'flat': MuJoCo refuses" in line for line in written.lost_physics)
+    assert any("motors that can do nothing" in line for line in written.report)
+    again = sarrus.load(written.text)
+    q = v = np.array([0.3, 0.2])
+    moment = sarrus.crba(again, q) - sarrus.crba(model, q)
+    assert moment[1, 1] == pytest.approx(0.3, rel=1e-5)  # what was added about each axis: 0.5 - 0.1 - 0.1
+    assert (
+        np.abs(sarrus.simulate(again, q, v, controller=sarrus.pd(1.0, 0.0, q), duration=0.01).tau[:, 0]).max() < 1e-11
+    )
+
+
+def test_another_order_of_joints_is_said():
+    builder = sarrus.ModelBuilder("fork")
+    for name in ("zeta", "alpha"):
+        builder.add_body(name, axis=(0, 1, 0), mass=1.0, com=(0, 0, 0.1), inertia=0.01 * np.eye(3))
+    written = builder.build().to_urdf()
+    assert any("'alpha_joint' comes before 'zeta_joint'" in line for line in written.report)
+    assert sarrus.load(written.text).joint_names == ("alpha_joint", "zeta_joint")
+    assert not any("order" in line for line in sarrus.zoo.chain(3).to_urdf().report)

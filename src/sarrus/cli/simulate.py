@@ -244,7 +244,7 @@ def simulate(
             # A file is read with the robot as it is loaded: without feedback added, without anything embedded.
             kept = _of_model(trajectory, loaded)
             acts = chosen is not None or controls is not None
-            summary = report(kept, trajectory.model, acts, clock.seconds, compiled) | {"notes": notes}
+            summary = report(kept, trajectory.model, acts, limits, clock.seconds, compiled) | {"notes": notes}
     except KeyboardInterrupt:
         kept_pieces = cluster is not None and save is not None and save.suffix == ""
         words = f"the pieces in {save} are kept: --resume goes on" if kept_pieces else "there is nothing to keep"

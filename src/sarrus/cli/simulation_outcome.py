@@ -41,7 +41,7 @@ def what_was_left_out(trajectory: Trajectory) -> list[str]:
     ]
 
 
-def where_it_diverged(trajectory: Trajectory) -> list[str]:
+def where_it_diverged(trajectory: Trajectory, limits: bool) -> list[str]:
     """When and where a state was lost, and what to try; nothing if none was."""
     status = np.atleast_2d(trajectory.arrays["status"])
     lost = status == float(Status.DIVERGED)
@@ -67,7 +67,7 @@ def where_it_diverged(trajectory: Trajectory) -> list[str]:
     tries = [*["--project-every 1"] * held, smaller]
     if one.settings["integrator"] != "implicit":
         tries.append("--integrator implicit (springs, dampers and PD gains)")
-    if any(np.isfinite([*body.joint.lower, *body.joint.upper]).any() for body in model.bodies):
+    if limits and any(np.isfinite([*body.joint.lower, *body.joint.upper]).any() for body in model.bodies):
         tries.append("--no-limits (are joints outside their limits?)")
     lines.append(f"try {' or '.join(tries)}, smaller gains of a controller; `sarrus check` tells what is singular")
     return lines

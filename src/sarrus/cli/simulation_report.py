@@ -20,8 +20,10 @@ _DYNAMICS_PER_STEP = {"rk4": 4, "adaptive": 7}
 _STATES = 4000  # at most so many are looked at for energies and closure errors
 
 
-def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: float, compile_seconds: float) -> dict:
-    """Everything that is printed. `model`: with what is embedded, as it was stepped."""
+def report(
+    trajectory: Trajectory, model: Model, controlled: bool, limits: bool, seconds: float, compile_seconds: float
+) -> dict:
+    """Everything that is printed. `model`: with what is embedded, as stepped; `limits`: whether joints had theirs."""
     settings = trajectory.settings
     steps, robots = int(settings["steps"]), trajectory.batch or 1
     part = _sample(trajectory)
@@ -42,7 +44,7 @@ def report(trajectory: Trajectory, model: Model, controlled: bool, seconds: floa
         "interrupted": bool(settings["interrupted"]),
         "operations_per_step": counted, "contacts": len(settings["contact_names"]) if touches else 0,
         "contacts_at_end": contacts_at_end(trajectory), "weight": float(model.mass * np.linalg.norm(model.gravity)),
-        "diverged": where_it_diverged(trajectory), "left_out": what_was_left_out(trajectory),
+        "diverged": where_it_diverged(trajectory, limits), "left_out": what_was_left_out(trajectory),
         "iterates": not touches and "tolerance" in find(settings["method"]).options,
         "compile_seconds": compile_seconds, "seconds": seconds,
         "us_per_step": 1e6 * seconds / done if done else None,

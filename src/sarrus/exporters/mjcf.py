@@ -22,6 +22,9 @@ from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.rotations import quaternion_from_rotation, rotation_from_quaternion
 
+_LEAST_MOMENT = 1e-13  # kg m^2: MuJoCo takes less for zero
+_LEAST_EFFORT = 1e-12
+_ROUNDING = 1e-9  # of an inertia, that need not be mentioned
 _NEUTRAL = 1e-12  # radians or metres
 _INTEGRATORS = {"semi_implicit_euler": "Euler", "implicit": "implicitfast", "rk4": "RK4"}
 
@@ -97,6 +100,7 @@ class _Writer:
             self._check_free(last, pose)
         element = child(self.elements[parent], "body", name=last.name, **_pose(pose))
         m, c, Ic = mass_center_inertia(float(last.inertia.mass), last.inertia.h, last.inertia.Io)
+        Ic = self._accepted(last, Ic)
         full = (Ic[0, 0], Ic[1, 1], Ic[2, 2], Ic[0, 1], Ic[0, 2], Ic[1, 2])
         child(element, "inertial", pos=c, mass=m, fullinertia=np.array(full))
         here = Placement.identity()  # of a body of the chain, in the last one where all joints are neutral
@@ -108,6 +112,19 @@ class _Writer:
             if k < len(chain) - 1:
                 self.report.add(f"body {body.name!r} has no mass: its joint is one of {last.name!r}")
         self.poses[chain[-1]] = Placement.identity()
+
+    def _accepted(self, body: Body, Ic: Array) -> Array:
+        """A rotational inertia that MuJoCo takes: positive, and no principal moment larger than the other two."""
+        small, middle, large = np.linalg.eigvalsh(Ic)
+        lacking = max(large - middle - small, _LEAST_MOMENT - small, 0.0)  # added to all three, it lets both hold
+        if lacking > _ROUNDING * large:
+            moments = f"{small:.3g}, {middle:.3g}, {large:.3g}"
+            self.report.add(
+                f"body {body.name!r}: MuJoCo refuses its principal moments {moments} (positive, and none larger "
+                f"than the other two together, are valid): written with {lacking:.3g} kg m^2 more about every axis",
+                lost=True,
+            )
+        return Ic + lacking * (1.0 + 1e-6) * np.eye(3)
 
     def _check_free(self, body: Body, pose: Placement) -> None:
         if body.parent != WORLD:
@@ -170,6 +187,9 @@ class _Writer:
             self.report.add(f"joint {name!r}: a limit on one side: not written", lost=True)
         if np.isfinite(effort):
             least = -effort if joint.effort_lower is None else joint.effort_lower[part][0]
+            if least >= effort:
+                self.report.add(f"joint {name!r}: motors that can do nothing, written as {_LEAST_EFFORT:g} N or Nm")
+                least, effort = least - _LEAST_EFFORT, effort + _LEAST_EFFORT
             out |= {"actuatorfrclimited": "true", "actuatorfrcrange": np.array([least, effort])}
         if np.isfinite(joint.velocity_limit[part]).any():
             self.report.add("velocity limits of joints: MuJoCo has none")

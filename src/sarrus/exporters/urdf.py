@@ -64,7 +64,23 @@ class _Writer:
         self._geometries()
         self._actuators()
         self._the_rest()
+        self._order()
         return self.report.written(self.root, path)
+
+    def _order(self) -> None:
+        """Readers of URDF number joints depth first, siblings by the names of their joints."""
+        carried: dict[int, list[int]] = {}
+        for i, body in enumerate(self.model.bodies):
+            carried.setdefault(body.parent, []).append(i)
+        read, left = [], [WORLD]
+        while left:
+            i = left.pop()
+            read += [self.model.bodies[i].joint.name] if i != WORLD else []
+            left += sorted(carried.get(i, []), key=lambda k: self.model.bodies[k].joint.name.encode(), reverse=True)
+        if tuple(read) != self.model.joint_names:
+            pairs = zip(read, self.model.joint_names, strict=True)
+            early, late = next((a, b) for a, b in pairs if a != b)
+            self.report.add(f"the order of joints, and so of q and v: read again, {early!r} comes before {late!r}")
 
     def _name(self, body: int) -> str:
         return WORLD_NAME if body == WORLD else self.model.bodies[body].name
