@@ -88,7 +88,8 @@ class Implicit(NamedTuple):
 
     unknowns: tuple[str, str]  # the outputs x and f, which here is that of all constraints, embedded ones too
     equations: Callable[..., tuple[Any, Any]]  # (model, **inputs, **unknowns): both parts of g
-    response: Callable[..., Any]  # (model, **inputs, right_x, right_f, probe): see `MotionResponse`
+    response: Callable[..., Any]  # (model, **inputs, right_x, right_f, probe, varied): see `MotionResponse`
+    sharing: Callable[..., tuple[Any]]  # (model, **inputs, f, z): zero where f is the smallest that does the same
 
 
 def inputs_of(text: Callable[..., Any]) -> tuple[Input, ...]:

@@ -12,10 +12,14 @@ from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.tree.crba import composite_bodies
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.errors import check_name
-from sarrus.mechanics.derivatives.constraint_variation import constraint_equations, constraint_variation
+from sarrus.mechanics.derivatives.constraint_variation import (
+    constraint_equations,
+    constraint_variation,
+    sharing_equations,
+)
 from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.constrained_motion import ConstrainedMotion, MotionResponse
-from sarrus.mechanics.solvers.minimum_norm import MinimumNorm
+from sarrus.mechanics.solvers.minimum_norm import MinimumNorm, norm_of
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm, Implicit
 from sarrus.registry.features import Feature
@@ -57,18 +61,37 @@ def motion_equations(model: Model, qdd: Array, forces: Array, **at: Array) -> tu
     return rnea.text(whole, q, v, qdd, at.get("external_forces")) - on_joints - at["tau"], rows
 
 
-def motion_response(model: Model, right_x: Array, right_f: Array, probe: Array, **given: Array) -> MotionResponse:
-    """The solution, and that of M x - J^T f = right_x (nv, c), J x = right_f (m, c)."""
+def sharing(model: Model, forces: Array, z: Array, **at: Array) -> tuple[Array]:
+    """What is zero where redundant rows share a load by the smallest forces: J z - w f (m,)."""
+    whole = model.spanning
+    return (sharing_equations(whole, at["q"], at.get("k"), forces, z, norm_of(model)),)
+
+
+def motion_response(
+    model: Model,
+    right_x: Array,
+    right_f: Array,
+    probe: Array,
+    varied: Array,
+    minimum_norm: bool = False,
+    adjoint: bool = False,
+    **given: Array,
+) -> MotionResponse:
+    """The solution, and that of M x - J^T f = right_x (nv, c), J x = right_f (m, c); see `ConstrainedMotion.response`.
+
+    varied  (m, c) how `sharing` varies, where forces are the smallest
+    """
     at = mechanism(model.spanning, given["q"], given["v"], given["tau"], given.get("external_forces"))
     motion = ConstrainedMotion.factored(at, rows_of(at, given.get("k"), "a derivative"), composite_bodies(at.nodes))
-    return motion.response(free_forces(at), right_x, right_f, probe)
+    norm = norm_of(model) if minimum_norm else None
+    return motion.response(free_forces(at), right_x, right_f, probe, norm, varied, adjoint)
 
 
 @algorithm(
     cost="O(n^2 d + m n^2 + m^2 n + m^3)",
     references=("carpentier2018", "featherstone2010"),
     supports=Feature.ON_ALL | Feature.REDUNDANT,
-    implicit=Implicit(("qdd", "forces"), motion_equations, motion_response),
+    implicit=Implicit(("qdd", "forces"), motion_equations, motion_response, sharing),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -115,7 +138,7 @@ def forward_dynamics_derivatives(
     ]
     motion = ConstrainedMotion.factored(at, rows, composite_bodies(at.nodes), C)
     qdd, f, status = motion.solution(free_forces(at), softly)
-    shares = MinimumNorm.of(motion.kkt, whole) if minimum_norm and len(f) else None
+    shares = MinimumNorm.of(motion.kkt, norm_of(model)) if minimum_norm and len(f) else None
     f, z = (f, None) if shares is None else shares.with_motion(motion.kkt, f)
     if method not in (None, "auto"):  # any other comes on top of the factors
         weighted = {"weight": weight} if softly else {}
