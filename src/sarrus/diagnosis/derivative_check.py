@@ -73,6 +73,8 @@ class DerivativeCheck:
 
     def __str__(self) -> str:
         lines = [f"derivatives of {self.model!r} beside differences, relative errors (at most {self.tolerance:.0e}):"]
+        if not self.errors:
+            lines.append("  nothing to compare: no joint moves, or no derivative is for this model")
         for x in self.errors:
             said = x.note or f"{x.error:.1e}" + ("" if x.error <= self.tolerance else "  WRONG")
             lines.append(f"  {x.algorithm:32} {x.output:18} {x.largest:10.3g}  {said}")
