@@ -121,3 +121,22 @@ def test_what_has_no_forces_to_share_says_so():
         sarrus.compile(zoo.chain(2), "aba", derivative="vjp", minimum_norm=True)
     with pytest.raises(UnknownNameError, match="unknown option of lcaba: 'minimum_norm'"):
         sarrus.compile(zoo.four_bar(), "lcaba", minimum_norm=True)  # whose forces are the smallest anyway
+
+
+def test_jacobians_beside_values_are_those_of_these_values():
+    """CasADi and other libraries take a method's values, and a Jacobian that must belong to them."""
+    model = held_twice()
+    q, v = sarrus.random_state(model, 0)
+    v, tau = sarrus.project(model, q, v).v, np.random.default_rng(0).normal(size=model.nv)
+    for method, how in (("lcaba", {"minimum_norm": True}), ("bbo", {})):
+        want = sarrus.forward_dynamics_derivatives(model, q, v, tau, **how)
+        itself = sarrus.catalog()[method](model, q, v, tau)
+        assert relative_error(want.forces, itself.forces) < 1e-8
+        written_out = sarrus.compile(model, method).to_casadi()
+        loaded = sarrus.casadi.external(model, method)
+        for function in (written_out, loaded):
+            inputs = [ca.MX.sym(name, model.nv) for name in ("q", "v", "tau")]
+            forces = function(*inputs)[1]
+            slopes = ca.Function("slopes", inputs, [ca.jacobian(forces, x) for x in inputs])(q, v, tau)
+            for found, by in zip(slopes, (want.dforces_dq, want.dforces_dv, want.dforces_dtau), strict=True):
+                assert relative_error(np.array(found), by) < 1e-8

@@ -151,6 +151,7 @@ class Algorithm(Generic[P, R]):
     implicit: Implicit | None = None  # the equations that its values solve
     at_solution: Callable[..., Any] | None = None  # its first two outputs, straight, from where it ended (`found`)
     fields: tuple[str, ...] = ()  # the names of what it returns, where its text has no NamedTuple for them
+    smallest_forces: bool = False  # whether redundant rows share a load by forces of the smallest norm
 
     def __post_init__(self) -> None:  # what `help` and `inspect` look for
         vars(self).update(

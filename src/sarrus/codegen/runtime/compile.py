@@ -20,6 +20,7 @@ from sarrus.codegen.runtime.native import build_native, lane_of
 from sarrus.codegen.tape.derivative import (
     MINIMUM_NORM,
     Derivative,
+    beside_values,
     derivative_algorithm,
     derivative_tape,
     has_smallest_forces,
@@ -124,8 +125,9 @@ def compile(  # the name users expect; the builtin is not used here
 
     def jacobian() -> tuple[Model, Tape]:
         wrt = names if model.is_numeric else (*names, "parameters")
+        wanted = Derivative("jacobian", wrt, **beside_values(algorithm))
         with precision(kind):
-            return model, derivative_tape(model, algorithm, Derivative("jacobian", wrt), names, parameters, **options)
+            return model, derivative_tape(model, algorithm, wanted, names, parameters, **options)
 
     return Kernel(algorithm, model.name, native, key, jacobian)
 

@@ -83,6 +83,11 @@ def has_smallest_forces(algorithm: AnyAlgorithm) -> bool:
     return closed is not None and MINIMUM_NORM in closed.options and MINIMUM_NORM not in algorithm.options
 
 
+def beside_values(algorithm: AnyAlgorithm) -> dict[str, Any]:
+    """Options of a derivative that is used beside the algorithm's own values: of forces that are shared as in these."""
+    return {MINIMUM_NORM: True} if algorithm.smallest_forces and has_smallest_forces(algorithm) else {}
+
+
 @dataclass(frozen=True)
 class DerivativeText:
     """A derivative as a function of a model and arrays of one state: its tape, run in Python."""

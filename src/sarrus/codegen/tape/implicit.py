@@ -173,7 +173,7 @@ def _traced(
     inputs: tuple[Input, ...],
     fields: tuple[str, ...],
     parameters: Sequence[Any] | None,
-    **options: bool,
+    **options: Any,
 ) -> Tape:
     algorithm = Algorithm(text.__name__, text, inputs, None, tuple(options), fields=fields)
     return trace(model, algorithm, parameters=parameters, **options)

@@ -110,5 +110,6 @@ class ConstrainedMotion(NamedTuple):
             asked = joined([r.residual_of_declared(probe[r.span]) for r in self.rows])
             unique = self.kkt.is_consistent(ldl_forward(self.kkt.Lambda, asked)[:, None])
         forces = joined([r.declared_force(lam[r.span]) for r in self.rows])
-        last = (np.asarray(y, dtype=object) for y in (self.kkt.rank, unique, status))
-        return MotionResponse(qdd, forces, x, np.concatenate([none, *self.declared_forces(f)]), *last, z, along)
+        of_rows = np.concatenate([none, *self.declared_forces(f)])
+        rank, unique, status = (np.asarray(y, dtype=object) for y in (self.kkt.rank, unique, status))
+        return MotionResponse(qdd, forces, x, of_rows, rank, unique, status, z, along)
