@@ -12,14 +12,10 @@ from sarrus.algorithms.derivatives.rnea_derivatives import rnea_derivatives
 from sarrus.algorithms.tree.crba import composite_bodies
 from sarrus.algorithms.tree.rnea import rnea
 from sarrus.errors import check_name
-from sarrus.mechanics.derivatives.constraint_variation import (
-    constraint_equations,
-    constraint_variation,
-    sharing_equations,
-)
+from sarrus.mechanics.derivatives.constraint_variation import constraint_equations, constraint_variation
 from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.constrained_motion import ConstrainedMotion, MotionResponse
-from sarrus.mechanics.solvers.minimum_norm import MinimumNorm, norm_of
+from sarrus.mechanics.solvers.minimum_norm import MinimumNorm, norm_of, sharing
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm, Implicit
 from sarrus.registry.features import Feature
@@ -29,8 +25,6 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import if_finite
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
-
-SOFT = ("pv_soft", "ltl_soft")  # methods
 
 
 class ForwardDynamicsDerivativesResult(NamedTuple):
@@ -61,30 +55,12 @@ def motion_equations(model: Model, qdd: Array, forces: Array, **at: Array) -> tu
     return rnea.text(whole, q, v, qdd, at.get("external_forces")) - on_joints - at["tau"], rows
 
 
-def sharing(model: Model, forces: Array, z: Array, **at: Array) -> tuple[Array]:
-    """What is zero where redundant rows share a load by the smallest forces: J z - w f (m,)."""
-    whole = model.spanning
-    return (sharing_equations(whole, at["q"], at.get("k"), forces, z, norm_of(model)),)
-
-
-def motion_response(
-    model: Model,
-    right_x: Array,
-    right_f: Array,
-    probe: Array,
-    varied: Array,
-    minimum_norm: bool = False,
-    adjoint: bool = False,
-    **given: Array,
-) -> MotionResponse:
-    """The solution, and that of M x - J^T f = right_x (nv, c), J x = right_f (m, c); see `ConstrainedMotion.response`.
-
-    varied  (m, c) how `sharing` varies, where forces are the smallest
-    """
+def motion_response(model: Model, minimum_norm: bool, adjoint: bool, **given: Array) -> MotionResponse:
+    """The solution, and that of M x - J^T f = right_x, J x = right_f: see `ConstrainedMotion.response`."""
     at = mechanism(model.spanning, given["q"], given["v"], given["tau"], given.get("external_forces"))
     motion = ConstrainedMotion.factored(at, rows_of(at, given.get("k"), "a derivative"), composite_bodies(at.nodes))
-    norm = norm_of(model) if minimum_norm else None
-    return motion.response(free_forces(at), right_x, right_f, probe, norm, varied, adjoint)
+    x, f, probe, varied = (given[name] for name in ("right_x", "right_f", "probe", "varied"))
+    return motion.response(free_forces(at), x, f, probe, norm_of(model) if minimum_norm else None, varied, adjoint)
 
 
 @algorithm(
@@ -126,7 +102,7 @@ def forward_dynamics_derivatives(
     weight  of soft methods: R^-1 for constraints that were declared without a softness R of their own
     minimum_norm  whether redundant rows share a load by forces of the smallest norm, as proximal methods and lcaba do
     """
-    whole, softly = model.spanning, method in SOFT
+    whole, softly = model.spanning, method in ("pv_soft", "ltl_soft")
     ours = [c in model.active_constraints for c in whole.active_constraints]
     soft = [mine and softly for mine in ours]
     at = mechanism(whole, q, v, tau, external_forces)

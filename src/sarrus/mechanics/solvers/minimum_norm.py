@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sarrus.mechanics.derivatives.constraint_variation import sharing_equations
 from sarrus.mechanics.solvers.joint_space import solve_forward
 from sarrus.mechanics.solvers.kkt_columns import Kkt
 from sarrus.mechanics.solvers.mobility import typical_mobilities
@@ -35,6 +36,11 @@ def norm_of(model: Model) -> Array:
     w = np.zeros(model.spanning.n_rows)
     w[list(reported_rows(model))] = typical_mobilities(model)
     return w
+
+
+def sharing(model: Model, forces: Array, z: Array, **at: Array) -> tuple[Array]:
+    """What is zero of these forces: J z - w f (m,), in the basis of the rows; at: q, v, tau, ..."""
+    return (sharing_equations(model.spanning, at["q"], at.get("k"), forces, z, norm_of(model)),)
 
 
 class MinimumNorm(NamedTuple):
