@@ -78,9 +78,11 @@ docs: $(VENV)/.docs
 notebooks: $(VENV)/.dev
 	$(BIN)/python -m docs_site.notebooks
 
-# What scripts say in the docs: facts and exact counts on every algorithm's page, the list of public names.
+# What scripts say in the docs: facts and exact counts on every algorithm's page and in the guide, the list of public names.
 numbers: $(VENV)/.demo
 	$(BIN)/python -m benchmarks.numbers
+	$(BIN)/python -m benchmarks.count_pages
+	$(BIN)/python -m benchmarks.gradient_counts --write
 	$(BIN)/python -m benchmarks.api_page
 
 clean:

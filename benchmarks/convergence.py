@@ -80,7 +80,7 @@ def plot(path: str, residual: dict, error: dict) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(13, 4), layout="constrained")
     for axis, data, values in ((axes[0], residual, ITERATIONS), (axes[1], error, EXPONENTS)):
         for shift, m in enumerate(METHODS):
             x = np.arange(len(values)) + 0.25 * (shift - 1)
@@ -95,9 +95,9 @@ def plot(path: str, residual: dict, error: dict) -> None:
         axis.set(yscale="log", ylim=(0.3 * drawn.min(), 3.0 * drawn.max()))
         axis.set_xticks(range(len(values)), [str(value) for value in values])
         axis.grid(axis="y", alpha=0.3)
-        axis.legend()
-    axes[0].set(xlabel="iterations", title=RESIDUAL)
-    axes[1].set(xlabel="log10 mu", title=ERROR)
+        axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))  # beside the bars
+    axes[0].set(xlabel="iterations [-]", ylabel=RESIDUAL, title="Residual over iterations")
+    axes[1].set(xlabel="log10 mu [-]", ylabel=ERROR, title="Error over the stiffness mu")
     figure.savefig(path, dpi=120)
 
 

@@ -14,7 +14,7 @@ _LINES = ("-", "--", ":", "-.")
 def plot_counts(result: dict[str, Any], file: Path) -> None:
     """Figs. 8, 10 and 12, one above the other."""
     plt = _pyplot()
-    figure, axes = plt.subplots(3, 3, figsize=(13.0, 11.0), layout="constrained")
+    figure, axes = plt.subplots(3, 3, figsize=(17.0, 11.0), layout="constrained")
     kinds = list(dict.fromkeys(s["kind"] for s in result["fig8"]))
     for axis, kind in zip(axes[0], kinds, strict=True):
         series = [s for s in result["fig8"] if s["kind"] == kind]
@@ -44,15 +44,15 @@ def plot_counts(result: dict[str, Any], file: Path) -> None:
 def plot_torques(result: dict[str, Any], file: Path) -> None:
     """Fig. 13."""
     plt = _pyplot()
-    figure, axes = plt.subplots(1, 2, figsize=(11.0, 3.8), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(13.0, 3.8), layout="constrained")
     for axis, joint in zip(axes, result["joints"], strict=False):
         for name, line in zip(("exact", "approximate", "unconstrained"), ("-", "--", ":"), strict=True):
             axis.plot(result["time"], result["torques"][joint][name], line, label=name)
         axis.set_title(f"Fig. 13: {joint} torque", fontsize=9)
-        axis.set_xlabel("time, s")
-        axis.set_ylabel("N m")
+        axis.set_xlabel("time [s]")
+        axis.set_ylabel("torque [Nm]")
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
+        _legend(axis)
     figure.savefig(file, dpi=110)
 
 
@@ -64,7 +64,7 @@ def _bars(axis: Any, rows: list[tuple[str, dict[str, int]]], methods: tuple[str,
     axis.tick_params(axis="x", labelsize=6)
     axis.set_title(title, fontsize=9)
     axis.set_ylabel("operations")
-    axis.legend(fontsize=7)
+    _legend(axis)
 
 
 def _finish(axis: Any, title: str, label: str) -> None:
@@ -72,7 +72,12 @@ def _finish(axis: Any, title: str, label: str) -> None:
     axis.set_xlabel(label)
     axis.set_ylabel("operations")
     axis.grid(alpha=0.3)
-    axis.legend(fontsize=6)
+    _legend(axis)
+
+
+def _legend(axis: Any) -> None:
+    """Beside the curves."""
+    axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))
 
 
 def _pyplot() -> Any:

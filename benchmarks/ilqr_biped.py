@@ -52,8 +52,8 @@ def main() -> None:
     rollout = problem.simulation.rollout(problem.q0, np.zeros(model.nv), problem.tau(found.u))
     off = np.abs(sarrus.difference(model, problem.goal, found.q[-1])).max()
     print(
-        f"cost {found.costs[0]:.4f} -> {found.costs[-1]:.6f} in {len(found.costs) - 1} iterations; {off:.1e} off, "
-        f"{np.abs(found.v[-1]).max():.1e} fast at the end; loops closed to {rollout.closure_error.max():.1e}"
+        f"cost {found.costs[0]:.4f} -> {found.costs[-1]:.6f} in {len(found.costs) - 1} iterations; {off:.1e} from the "
+        f"goal, velocities up to {np.abs(found.v[-1]).max():.1e}; loops closed to {rollout.closure_error.max():.1e}"
     )
     draw(rollout, found)
 
@@ -64,11 +64,12 @@ def draw(rollout: sarrus.Trajectory, found: Solution) -> None:
     figure = Figure((10.0, 3.2), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     left.plot(rollout.time[:-1], found.u)
-    left.set(title="motor torques", xlabel="s", ylabel="Nm")
+    left.set(title="torques of the motors", xlabel="time [s]", ylabel="torque [Nm]")
     middle.plot(rollout.time, rollout.q[:, 2])
-    middle.set(title="height of the torso", xlabel="s", ylabel="m")
+    middle.set(title="height of the torso", xlabel="time [s]", ylabel="height [m]")
     right.semilogy(found.costs, "o-", markersize=3)
-    right.set(title="cost", xlabel="iteration")
+    right.set(title="cost", xlabel="iteration", ylabel="cost [-]")
+    figure.suptitle("A biped squats: torques found by iLQR")
     Path("demo_output").mkdir(exist_ok=True)
     figure.savefig(Path("demo_output") / "ilqr_biped.png", dpi=110)
 

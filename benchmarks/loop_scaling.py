@@ -132,18 +132,18 @@ def plot(result: dict[str, Any], file: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(SERIES), figsize=(3.6 * len(SERIES), 3.6), layout="constrained")
+    figure, axes = plt.subplots(1, len(SERIES), figsize=(3.6 * len(SERIES), 4.4), layout="constrained")
     for axis, series in zip(axes, SERIES, strict=True):
         for method, marker in zip(METHODS, ("o", "x", "s"), strict=True):
             found = result[series.key]
             label = f"{method}, exponent {found['exponents'][method]:.2f}"
             axis.loglog(series.sizes, found["counts"][method], marker=marker, markersize=5, label=label)
         axis.set_title(series.title.replace(", ", ",\n", 1), fontsize=9)
-        axis.set_xlabel("size")
+        axis.set_xlabel("size [-]")
         axis.set_xticks(series.sizes, [str(size) for size in series.sizes])
         axis.minorticks_off()
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
+        axis.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.18))  # below the curves
     axes[0].set_ylabel("operations, first iteration")
     figure.savefig(file, dpi=110)
 

@@ -1,15 +1,17 @@
 """Plans against a named robust method on the adversary's mechanisms and states: the same statuses and accelerations?
 
-    python -m benchmarks.plan_robust [SEEDS]
+    python -m benchmarks.plan_robust [SEEDS [FIRST]]
 
-Every family of the adversary but the robots, SEEDS mechanisms of each (default 1), 20 states of every class. A state on
+Every family of the adversary but the robots, SEEDS mechanisms of each (default 1), from seed FIRST on (default 0), 20
+states of every class. A state on
 which both are ok must have the same accelerations to 1e-8, relative to the largest, or as well as its data determine
 them: the condition of the equations times rounding, of free accelerations where these are larger (what a mechanism that
 is held does at 1e40 rad/s is what rounding leaves of 1e80 rad/s^2).
 
 Robust methods judge alike, so a plan's status is that of prox_ltl. Where it is not (a state that prox_ltl solves badly,
 with equations whose condition is 1e18, say), it is compared with that of the primal method, too, and the adversary's
-oracle says whether what is ok is right.
+oracle says whether what is ok is right. A status is a comparison, so some states are on its edge: there the robust
+method, or the plan, says something else of the same state with other last digits.
 """
 
 from __future__ import annotations
@@ -17,14 +19,15 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
 import sarrus
 from benchmarks.adversary.mechanisms import FAMILIES, make
 from benchmarks.adversary.oracle import EPS, size_of
-from benchmarks.adversary.trial import cases_of, outcomes_of
-from benchmarks.adversary.verdict import Outcome, relative_error
+from benchmarks.adversary.trial import DRAWS, LAST, cases_of, outcomes_of
+from benchmarks.adversary.verdict import Case, Outcome, relative_error
 from sarrus.errors import SarrusError
 from sarrus.planning.candidates import structural_method
 
@@ -62,9 +65,14 @@ def compared(family: str, seed: int) -> Counter[str]:
         found["only the robust one is ok"] += int(np.sum((status != 0) & (expected == 0)))
         differ = np.flatnonzero(status != expected)
         others = np.asarray(primal(case.q[differ], case.v[differ], case.tau[differ]).status) if len(differ) else differ
-        found["another status, the primal robust method's"] += int(np.sum(status[differ] == others))
-        found["a status that no robust method has"] += int(np.sum(status[differ] != others))
+        unlike = status[differ] != others
+        found["another status, the primal robust method's"] += int(np.sum(~unlike))
+        edge = [on_the_edge(case, k, (chosen, robust)) for k in differ[unlike]]
+        found["a status of neither, on the edge of one"] += sum(edge)
+        found["a status that no robust method has"] += int(np.sum(unlike)) - sum(edge)
         found["plan wrong"] += int(np.sum((mine == Outcome.WRONG) | (mine == Outcome.NAN)))
+        for k in np.flatnonzero((mine == Outcome.WRONG) | (mine == Outcome.NAN))[:2]:
+            print(f"  {family} {seed} {kind} {k}: {plan.chosen.name}: {Outcome(mine[k]).name} with ok", flush=True)
         for k in np.flatnonzero(both & ~same)[:2]:
             print(f"  {family} {seed} {kind} {k}: {plan.chosen.name}: {error[k]:.1e}, vague {vague[k]:.1e}", flush=True)
         for k, other in zip(differ, others, strict=True):
@@ -74,10 +82,19 @@ def compared(family: str, seed: int) -> Counter[str]:
     return found
 
 
+def on_the_edge(case: Case, k: int, kernels: Iterable[sarrus.Kernel]) -> bool:
+    """Whether the last digits of a state decide on the status that one of the kernels gives it."""
+    rng = np.random.default_rng(0)
+    near = [np.repeat(x[k : k + 1], DRAWS, axis=0) for x in (case.q, case.v, case.tau)]
+    near = [x * (1.0 + LAST * rng.uniform(-1.0, 1.0, x.shape)) for x in near]
+    return any(len(set(np.asarray(kernel(*near, threads=1).status))) > 1 for kernel in kernels)
+
+
 def main(arguments: list[str]) -> int:
     total: Counter[str] = Counter()
+    count, first = (int(x) for x in (*arguments, *("1", "0")[len(arguments) :]))
     for family in (f for f in FAMILIES if f not in LEFT_OUT):
-        for seed in range(int(arguments[0]) if arguments else 1):
+        for seed in range(first, first + count):
             try:
                 total.update(compared(family, seed))
             except SarrusError as error:

@@ -3,9 +3,10 @@
     python -m benchmarks.plan_table [--only=NAME;...] [--times | --compile-only] [--keep=FILE] [--minutes=N]
                                     [--write] [--json]
 
-"best single" is the cheapest method with its default order and nothing embedded, by weighted operations, and "fewest
-operations" the one with the fewest, where kinds of operations count alike; "default" is what calls take without a plan.
-Costs are exact operations with the iterations that were measured, for all rows' forces in every case. With --times all
+The cost, by which plans are made, is exact operations with the iterations that were measured, each kind of operation
+weighted by the time that it takes, for all rows' forces in every case; "operations" are the same where all kinds count
+alike. "best single" is the method of the least cost with its default order and nothing embedded, and "fewest
+operations" the one with the fewest; "default" is what calls take without a plan. With --times all
 candidates that are counted near the best, and the best single methods, are compiled and timed in one interleaved run,
 in batches on one thread, after they were compared: a call of each in every round, the best round of each counts.
 --compile-only fills the cache of kernels for that. --keep adds rows to a file of JSON lines as they are
@@ -37,8 +38,8 @@ BATCH, STATES = 1024, 64
 NEAR, MOST = 1.5, 7  # times the best: what is timed, at most so many
 ROUNDS = 60
 COLUMNS = (
-    "mechanism", "rows", "plan", "operations", "best single", "against best", "operations against best", "default",
-    "against default",
+    "mechanism", "rows", "plan", "operations", "best single", "cost against best", "operations against best", "default",
+    "cost against default",
 )  # fmt: skip
 TIMED = (
     "time against fastest", "time against best single", "time against fewest operations", "time against default",
@@ -56,9 +57,9 @@ def row_of(name: str, times: bool, compile_only: bool) -> dict[str, Any]:
     default = next((x for x in single if x.method == structural_method(model)), best)
     row: dict[str, Any] = {
         "mechanism": name, "rows": model.n_rows, "plan": plan.chosen.name, "operations": plan.chosen.operations,
-        "best single": best.method, "against best": plan.chosen.weighted / best.weighted,
+        "best single": best.method, "cost against best": plan.chosen.weighted / best.weighted,
         "operations against best": plan.chosen.operations / fewest.operations, "fewest operations": fewest.method,
-        "default": default.method, "against default": plan.chosen.weighted / default.weighted,
+        "default": default.method, "cost against default": plan.chosen.weighted / default.weighted,
         "seconds": time.process_time() - start,
     }  # fmt: skip
     if times or compile_only:
@@ -165,7 +166,7 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 def summary(rows: list[dict[str, Any]]) -> list[str]:
     lines = []
-    for column in ("against best", "operations against best"):
+    for column in ("cost against best", "operations against best"):
         better, worse = (sum(test(row[column]) for row in rows) for test in (lambda x: x < 0.995, lambda x: x > 1.0))
         lines.append(f"{len(rows)} mechanisms, {column}: better on {better}, worse on {worse}.")
     timed = [row[TIMED[0]] for row in rows if TIMED[0] in row]

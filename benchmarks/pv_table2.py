@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.robots import tree_of, urdf_path
-from sarrus.cli.bench import Timing, interleaved, ratio
+from sarrus.cli.bench import Case, Timing, interleaved, ratio
 
 BATCH = 1024
 METHODS = ("pv", "pv_early", "ltl", "pv_soft", "ltl_soft")
@@ -115,7 +116,14 @@ def pinocchio_cases(robot: str, model: sarrus.Model, arrays: list[np.ndarray], f
     }
 
 
-def measure(robot: str, label: str, what: list[tuple[str, int, int]], rounds: int) -> dict[str, Any] | None:
+def measure(
+    robot: str,
+    label: str,
+    what: list[tuple[str, int, int]],
+    rounds: int,
+    others: Callable[[sarrus.Model], dict[str, Case]] = lambda model: {},
+) -> dict[str, Any] | None:
+    """A row of the table; `others` are further cases of the model, timed in the same rounds."""
     path = urdf_path(robot)
     if path is None:
         return None
@@ -132,7 +140,8 @@ def measure(robot: str, label: str, what: list[tuple[str, int, int]], rounds: in
         out = tuple(np.empty((BATCH, *p.shape)) for p in kernel.tape.outputs)
         cases[f"{name} batch"] = lambda kernel=kernel, out=out: kernel(*arrays, out=out, threads=1)
         cases[f"{name} single"] = lambda kernel=kernel: kernel(*first)
-    cases |= pinocchio_cases(robot, model, arrays, floating)
+    peers = pinocchio_cases(robot, model, arrays, floating) | others(model)
+    cases |= peers
     times = interleaved(cases, rounds=rounds, round_seconds=0.02)
     scaled = {n: Timing([s / BATCH for s in t.seconds]) if n.endswith("batch") else t for n, t in times.items()}
     ops = {m: k.op_count.total for m, k in kernels.items()}
@@ -140,6 +149,7 @@ def measure(robot: str, label: str, what: list[tuple[str, int, int]], rounds: in
         "robot": robot.removesuffix("_full_v2"), "constraints": label, "rows": model.n_rows, "nv": model.nv,
         "ops": {"aba": sarrus.op_count(model, "aba").total} | ops,
         "us": {n: 1e6 * t.median for n, t in scaled.items()}, "ratios": {},
+        "over pv_early": {peer: ratio(scaled[peer], scaled["pv_early single"]) for peer in peers},
     }  # fmt: skip
     for peer in ("pin constraintDynamics", "pin lcaba"):
         if peer in scaled:

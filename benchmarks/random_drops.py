@@ -28,6 +28,7 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.drop_scenes import NAMES, Scene, scene
+from sarrus.simulation.contact.straight_motion import velocities_between
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.status import Status
 
@@ -79,8 +80,14 @@ def batch_record(thrown: Scene, number: int, size: int, seconds: float, drop: in
 
 
 def energy_growth(found: Trajectory) -> np.ndarray:
-    """(B,) the most by which the energy ever grew, relative to what is turned over."""
-    energy = Trajectory(found.model, found.time[::EVERY], found.q[:, ::EVERY], found.v[:, ::EVERY]).energy
+    """(B,) the most by which the energy ever grew, relative to what is turned over.
+
+    It is that of the velocities between those that led to a configuration and those that lead away from it.
+    """
+    at, following = (found.v[:, k::EVERY] for k in (0, 1))
+    count = following.shape[1]
+    v = velocities_between(found.model, at[:, :count], following, DT)
+    energy = Trajectory(found.model, found.time[::EVERY][:count], found.q[:, ::EVERY][:, :count], v).energy
     total = energy.total
     growth = (total - np.minimum.accumulate(total, axis=1)).max(axis=1)
     return growth / (energy.kinetic.max(axis=1) + np.ptp(energy.potential, axis=1))

@@ -66,7 +66,7 @@ def plot(rows: list[tuple[str, float, np.ndarray, np.ndarray]], path: str) -> No
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
     for name, marker in (("pv_soft", "o"), ("ltl_soft", "s")):
         soft = [(w, r, d) for n, w, r, d in rows if n == name]
         weights = [w for w, _, _ in soft]
@@ -79,9 +79,9 @@ def plot(rows: list[tuple[str, float, np.ndarray, np.ndarray]], path: str) -> No
         axes[0].axhline(np.median(residual), color="0.5", linestyle=style, label=name)
         if name != "pv":
             axes[1].axhline(np.median(difference), color="0.5", linestyle=style, label=name)
-    for axis, title in zip(axes, ("constraint residual", "acceleration error against pv"), strict=True):
-        axis.set(xscale="log", yscale="log", xlabel="weight", title=title)
-        axis.legend()
+    for axis, title in zip(axes, ("constraint residual", "difference of accelerations from pv"), strict=True):
+        axis.set(xscale="log", yscale="log", xlabel="weight of the constraints [-]", ylabel=f"{title} [-]", title=title)
+        axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))  # beside the curves
     figure.savefig(path, dpi=120)
 
 

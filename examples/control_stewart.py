@@ -1,10 +1,11 @@
-"""A Stewart platform that follows a motion by the lengths of its legs.
+"""A Stewart platform that follows a motion, driven by the lengths of its legs.
 
-What one learns
-- `project` with `held` joints is inverse kinematics of a parallel robot: the platform is put where it should be, the
-  legs follow, for all times of the motion in one batch.
-- `pd` takes a target per step, and a feedforward; it is compiled into the step, and new targets need no new kernel.
-- The torque of a closed mechanism at rest: gravity's work along the freedoms that the loops leave.
+What you learn
+- `project` with `held` joints is the inverse kinematics of a parallel robot: the platform is put where it should be
+  and the legs follow, for the whole motion in one batch.
+- `pd` takes a target for each step, and a feedforward; it is compiled into the step, and new targets need no new
+  kernel.
+- The motor forces that hold a closed mechanism at rest, from one linear system of motors and loop forces.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ def main() -> None:
     kp[pistons], kd[pistons] = KP, KD
 
     hold = holding_forces(model, wanted[0], pistons)
-    console.print(f"forces that hold the platform: {np.array2string(hold[pistons], precision=1)} N")
+    console.print(f"leg forces that hold the platform: {np.array2string(hold[pistons], precision=1)} N")
     speeds = np.vstack([sarrus.difference(model, wanted[:-1], wanted[1:]) / DT, np.zeros(model.nv)])
     for name, more in (
-        ("PD", {}),
+        ("PD alone", {}),
         ("+ the weight", {"feedforward": hold}),
-        ("+ speeds", {"feedforward": hold, "v_target": speeds}),
+        ("+ velocities", {"feedforward": hold, "v_target": speeds}),
     ):
         control = sarrus.pd(kp, kd, wanted, **more)
         trajectory = sarrus.simulate(
@@ -44,7 +45,7 @@ def main() -> None:
         )
         error = trajectory.q[:-1, :3] - wanted[:, :3]
         console.print(
-            f"{name:12} platform within {1e3 * np.linalg.norm(error, axis=1).max():5.2f} mm of its path; "
+            f"{name:13} platform within {1e3 * np.linalg.norm(error, axis=1).max():5.2f} mm of its path; "
             f"leg forces up to {np.abs(trajectory.tau[:, pistons]).max():.0f} N; "
             f"loops closed to {trajectory.closure_error.max():.0e} m"
         )
@@ -52,10 +53,10 @@ def main() -> None:
 
 
 def poses(model: sarrus.Model, time: np.ndarray) -> np.ndarray:
-    """Configurations (T, nq) with the platform on a circle, tilted outwards; legs not yet there."""
+    """Configurations (T, nq) with the platform on a circle, tilted outwards; the legs do not reach it yet."""
     q = np.tile(sarrus.neutral(model), (len(time), 1))
     phase = 2.0 * np.pi * time / SECONDS
-    grow = np.minimum(1.0, time / 0.5) ** 2 * (3.0 - 2.0 * np.minimum(1.0, time / 0.5))  # no jump at the beginning
+    grow = np.minimum(1.0, time / 0.5) ** 2 * (3.0 - 2.0 * np.minimum(1.0, time / 0.5))  # starts without a jump
     x, y = grow * np.cos(phase), grow * np.sin(phase)
     q[:, 0], q[:, 1] = q[0, 0] + RADIUS * x, q[0, 1] + RADIUS * y
     q[:, 3], q[:, 4] = -np.sin(0.5 * TILT * y), np.sin(0.5 * TILT * x)
@@ -72,7 +73,7 @@ def legs_for(model: sarrus.Model, q: np.ndarray) -> np.ndarray:
 
 
 def holding_forces(model: sarrus.Model, q: np.ndarray, motors: np.ndarray) -> np.ndarray:
-    """Motor forces (nv,) that hold the robot: tau + J^T f = gravity's, solved for motors and loops together."""
+    """Motor forces (nv,) that hold the robot: tau + J^T f = gravity forces, solved for motors and loops together."""
     J = sarrus.closure(model, q, np.zeros(model.nv)).jacobian
     unknown = np.hstack([np.eye(model.nv)[:, motors], J.T])
     found = np.linalg.lstsq(unknown, sarrus.gravity_forces(model, q), rcond=None)[0]

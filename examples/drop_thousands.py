@@ -1,9 +1,9 @@
-"""Four thousand quadrupeds are dropped at once, turned at random, and lie on the ground in the end.
+"""Four thousand quadrupeds, turned at random, are dropped at once and come to rest on the ground.
 
-What one learns
-- A batch on the ground is one call: states are SIMD lanes, and each lane stops its contact problem on its own.
-- `record` and `record_every` keep what is needed: 4,096 robots over two thousand steps do not fill the memory.
-- The status of every step of every robot: what was not solved would say so.
+What you learn
+- A batch on the ground is one call: states are SIMD lanes, and each lane stops iterating on its contacts by itself.
+- `record` and `record_every` keep only what is needed: 4,096 robots over 1,500 steps do not fill the memory.
+- Every step of every robot has a status: a contact problem that was not solved would say so.
 - How deep anything penetrates, and how much the ground carries.
 """
 
@@ -19,7 +19,7 @@ import sarrus
 
 ROBOTS = int(os.environ.get("SARRUS_EXAMPLE_ROLLOUTS", "4096"))
 DT, SECONDS, HEIGHT = 1e-3, 1.5, 0.5
-DAMPING = 1.0  # Nms/rad at the joints that motors drive: limp, but not like a rope
+DAMPING = 1.0  # Nms/rad at the driven joints: limp, but not like a rope
 
 
 def main() -> None:
@@ -30,7 +30,9 @@ def main() -> None:
     simulation = sarrus.Simulation(
         sarrus.embed(robot), DT, controller=control, record=("status", "contacts"), record_every=50
     )
-    console.print(f"{robot.name}: {robot.nv} dof; {len(simulation.run(duration=0.0).contacts.names)} places may touch")
+    console.print(
+        f"{robot.name}: {robot.nv} dof; {len(simulation.run(duration=0.0).contacts.names)} pairs of shapes may touch"
+    )
 
     rng = np.random.default_rng(0)
     start = np.tile(robot.home, (ROBOTS, 1))
@@ -45,15 +47,15 @@ def main() -> None:
 
     steps = ROBOTS * round(SECONDS / DT)
     console.print(f"{ROBOTS:,} robots, {SECONDS:g} s each: {steps / seconds:,.0f} steps per second, ", end="")
-    console.print(f"{1e6 * seconds / steps:.2f} us a step, {steps * DT / seconds:,.0f} x real time")
+    console.print(f"{1e6 * seconds / steps:.2f} us per step, {steps * DT / seconds:,.0f} times real time")
     contacts, weight = dropped.contacts, 9.81 * float(robot.mass)
     console.print(f"statuses of recorded states: {dropped.statuses}")
     console.print(f"deepest penetration {-1e3 * contacts.gaps[contacts.touching].min():.2f} mm")
     carried = contacts.total_force[:, -1, 2]
-    console.print(f"in the end the ground carries {carried.mean():.1f} N on average; weight {weight:.1f} N")
+    console.print(f"at the end the ground carries {carried.mean():.1f} N on average; a robot weighs {weight:.1f} N")
     speed = np.linalg.norm(dropped.v[:, -1, :3], axis=1)
     count = contacts[:, -1].touching.sum(axis=-1).mean()
-    console.print(f"{np.mean(speed < 0.05):.0%} of the robots lie still, on {count:.1f} contacts each")
+    console.print(f"{np.mean(speed < 0.05):.0%} of the robots lie still, on {count:.1f} contact points each")
     assert np.isfinite(dropped.q).all()
     assert abs(carried.mean() - weight) < 0.1 * weight
 

@@ -1,10 +1,10 @@
-"""A leg whose motors have gears and rotors: constraint embedding, and what rotors do.
+"""A leg whose motors have gears and rotors: constraint embedding, and what the rotors do.
 
-What one learns
-- Gears and belts are couplings: `rotor = 12 (knee + ankle)`. As rows, any method for loops solves them, exactly.
-- `embed` makes them clusters of the tree: the same accelerations, no rows, half the operations or fewer.
-- `expand` and `reduce` go between independent coordinates (5) and all coordinates (10).
-- What a model says that leaves the rotors out.
+What you learn
+- Gears and belts are couplings, such as `rotor = 12 (knee + ankle)`. Any method for loops solves them exactly as rows.
+- `embed` turns them into clusters of the tree: the same accelerations, no rows, about half the operations.
+- `expand` and `reduce` convert between the independent coordinates (5) and all coordinates (10).
+- How wrong a model is that leaves the rotors out.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def main() -> None:
     embedded = sarrus.embed(leg)
     console.print(f"{leg.nv} joints, {leg.n_rows} gears and belts; embedded: {embedded.n_rows} rows left")
 
-    q, v = sarrus.random_state(leg, rng=0, batch=BATCH)  # on the gears: rotors turn with their joints
+    q, v = sarrus.random_state(leg, rng=0, batch=BATCH)  # consistent with the gears: rotors turn with their joints
     tau = np.random.default_rng(1).normal(size=v.shape)
     table = Table(title=f"forward dynamics, {BATCH} states", title_justify="left")
-    for column in ("", "operations", "us / state", "largest difference"):
-        table.add_column(column, justify="right" if column else "left")
+    for column in ("method", "operations", "us / state", "largest difference"):
+        table.add_column(column, justify="left" if column == "method" else "right")
     reference = None
     for name, model, method in (
         ("rows: lcaba", leg, "lcaba"), ("rows: prox_bbo", leg, "prox_bbo"), ("rows: prox_ltl", leg, "prox_ltl"),
@@ -46,24 +46,24 @@ def main() -> None:
 
     small = sarrus.reduce(embedded, q[0], v[0])
     back = sarrus.expand(embedded, small.y, small.yd)
-    console.print(f"reduce: {leg.nv} coordinates become {len(small.y)}; expand brings them back to ", end="")
+    console.print(f"reduce: {leg.nv} coordinates become {len(small.y)}; expand restores them to ", end="")
     console.print(f"{np.abs(back.q - q[0]).max():.0e}")
 
-    # A push at the hip, and what the knee's rotor makes of it.
+    # A torque at the hip, and how the rotors change what it does.
     independent = [b.joint.name for b in leg.bodies if b.joint.independent]
     push = np.zeros(leg.nv)
     push[leg.layout.v_of("hip_pitch_joint")] = 10.0
     with_rotors = sarrus.forward_dynamics(leg, leg.home, np.zeros(leg.nv), push).qdd
     free = without_rotors(leg)
     light = sarrus.aba(free, *at_home(leg, free), push_of(free))
-    console.print("hip pushed by 10 Nm: accelerations with rotors, and as if they had no inertia")
+    console.print("10 Nm at the hip: accelerations with the rotors, and with the rotors left out")
     for name in independent:
         a, b = with_rotors[leg.layout.v_of(name)].item(), light[free.layout.v_of(name)].item()
         console.print(f"  {name:16} {a:8.2f} {b:8.2f} rad/s^2")
 
 
 def without_rotors(leg: sarrus.Model) -> sarrus.Model:
-    """The same leg with rotors left out: what a model without them says."""
+    """The same leg with its rotors left out."""
     builder = sarrus.ModelBuilder("leg_without_rotors")
     for body in leg.bodies:
         if not body.name.endswith("_rotor"):

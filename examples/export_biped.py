@@ -1,9 +1,9 @@
 """C code for a robot's controller board: one file, no dependencies.
 
-What one learns
+What you learn
 - `kernel.to_c` writes any algorithm, unrolled for this robot, as C99 with a header that documents it.
-- It is the same tape as the kernel's: operations are counted, and nothing is allocated.
-- Where there is a C compiler, the file is compiled here, called, timed, and compared with the kernel.
+- It is the same program as the kernel: the operations are counted, and nothing is allocated.
+- If there is a C compiler, the file is compiled, called, timed and compared with the kernel.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ def main() -> None:
         console.print(prototype(source.with_suffix(".h")), style="dim", markup=False)
         compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
         if compiler is None:
-            console.print("there is no C compiler here: the file is written, and not compiled")
+            console.print("no C compiler was found: the file was written but not compiled")
             return
         began = time.perf_counter()
         library = Path(directory) / "biped.so"
         flags = ["-O1", "-std=c99", "-shared", "-fPIC"]
         subprocess.run([compiler, *flags, str(source), "-o", str(library), "-lm"], check=True)
-        console.print(f"compiled by {Path(compiler).name} {' '.join(flags)} in {time.perf_counter() - began:.1f} s")
+        console.print(f"compiled with {Path(compiler).name} {' '.join(flags)} in {time.perf_counter() - began:.1f} s")
         compare(console, kernel, ctypes.CDLL(str(library)).biped_forward_dynamics, sarrus.neutral(robot))
 
 
 def compare(console: Console, kernel: sarrus.Kernel, function, q: np.ndarray) -> None:
-    """The same numbers from C and from the kernel; and how long a call takes."""
+    """Compare the numbers from C with those of the kernel, and time a call."""
     tape = kernel.tape
     rng = np.random.default_rng(0)
     given = {"q": q, "v": np.zeros(tape.inputs[1].size)}
@@ -57,15 +57,15 @@ def compare(console: Console, kernel: sarrus.Kernel, function, q: np.ndarray) ->
     function(*pointers)
     expected = kernel(*inputs)
     for port, got in zip(tape.outputs, outputs, strict=True):
-        scale = max(1.0, np.abs(getattr(expected, port.name)).max(initial=0.0))  # residuals are rounding alone
+        scale = max(1.0, np.abs(getattr(expected, port.name)).max(initial=0.0))  # residuals are only rounding
         error = np.abs(got - getattr(expected, port.name)).max(initial=0.0) / scale
         assert error < 1e-9, f"{port.name} differs by {error:.1e}"
     began = time.perf_counter()
     for _ in range(CALLS):
         function(*pointers)
     console.print(
-        f"{', '.join(p.name for p in tape.outputs)}: as the kernel's, to 1e-9; "
-        f"{1e6 * (time.perf_counter() - began) / CALLS:.1f} us per call from C (compiled for any machine of this kind)"
+        f"{', '.join(p.name for p in tape.outputs)}: equal to the kernel's to 1e-9; "
+        f"{1e6 * (time.perf_counter() - began) / CALLS:.1f} us per call from C (for any processor of this family)"
     )
 
 

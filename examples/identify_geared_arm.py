@@ -1,11 +1,11 @@
-"""Masses and inertias of a geared arm, from motor torques that were measured along a motion.
+"""Masses and inertias of a geared arm, identified from motor torques measured along a motion.
 
-What one learns
+What you learn
 - Motor torques are linear in the inertial parameters of all bodies, rotors included: `ce_inverse_dynamics_regressor`
   gives the matrix on the motors' side of the gears.
-- Not all parameters can be told: `base_parameters` names the combinations that can.
-- Least squares fits the torques with masses that nothing has. In log-Cholesky coordinates (`physical_parameters`)
-  every answer belongs to a real body, and what the data does not tell stays near the drawing.
+- Not all parameters can be identified: `base_parameters` names the combinations that can.
+- Plain least squares fits the torques with impossible inertias. In log-Cholesky coordinates (`physical_parameters`)
+  every answer belongs to a body that could exist, and whatever the data cannot tell stays near the CAD drawing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sarrus
 
 LINKS, RATIO, NOISE = 3, 8.0, 5e-3  # Nm at the motors
 MOTORS = tuple(f"rotor{k}_joint" for k in range(LINKS))
-SPREAD = 0.3  # of parameters about the drawing, where the data says nothing
+SPREAD = 0.3  # of the parameters around the drawing, where the data says nothing
 
 
 def main() -> None:
@@ -31,20 +31,20 @@ def main() -> None:
         drawing, sarrus.physical_parameters(theta0 + 0.15 * rng.normal(size=theta0.shape)).reshape(-1)
     )
     base = sarrus.base_parameters(drawing, MOTORS)
-    console.print(f"{10 * drawing.nb} parameters, of which the motors feel {len(base.names)}, e.g. {base.names[-1]}")
+    console.print(f"{10 * drawing.nb} parameters; torques depend on {len(base.names)} sums, e.g. {base.names[-1]}")
     Y, tau = measured(truth, 1, rng)
     plain = np.linalg.lstsq(Y, tau, rcond=1e-10)[0]
     impossible = sum(not is_physical(x) for x in plain.reshape(-1, 10))
-    console.print(f"least squares: no body could have what it finds for {impossible} of {drawing.nb}")
+    console.print(f"least squares: the parameters of {impossible} of {drawing.nb} bodies are physically impossible")
     theta = fitted(Y, tau, theta0, console)
     found = sarrus.with_inertial_parameters(drawing, sarrus.physical_parameters(theta).reshape(-1))
     Y_new, tau_new = measured(truth, 2, rng)  # another motion
     for what, model in (("drawing", drawing), ("identified", found), ("truth", truth)):
         error = Y_new @ sarrus.inertial_parameters(model) - tau_new
-        console.print(f"{what:10}: torques of another motion to {np.sqrt(np.mean(error**2)):.4f} Nm")
+        console.print(f"{what:10}: predicts the torques of another motion to {np.sqrt(np.mean(error**2)):.4f} Nm")
     exact, drawn, got = (base.matrix @ sarrus.inertial_parameters(model) for model in (truth, drawing, found))
     improved = np.linalg.norm(got - exact) / np.linalg.norm(drawn - exact)
-    console.print(f"what the motors feel is off by {100 * improved:.2f} % of what it was in the drawing")
+    console.print(f"the error of the identifiable parameters is {100 * improved:.2f} % of the drawing's error")
     assert improved < 0.1
 
 
@@ -88,7 +88,7 @@ def is_physical(pi: np.ndarray) -> bool:
 
 
 def fitted(Y: np.ndarray, tau: np.ndarray, theta0: np.ndarray, console: Console) -> np.ndarray:
-    """Levenberg and Marquardt in log-Cholesky coordinates, near the drawing where the data says nothing."""
+    """Levenberg-Marquardt in log-Cholesky coordinates, near the drawing where the data says nothing."""
 
     def residual(theta: np.ndarray) -> np.ndarray:
         misfit = tau - Y @ sarrus.physical_parameters(theta).reshape(-1)
@@ -102,7 +102,7 @@ def fitted(Y: np.ndarray, tau: np.ndarray, theta0: np.ndarray, console: Console)
         better = np.linalg.norm(residual(new)) < np.linalg.norm(r)
         theta, damping = (new, damping / 5.0) if better else (theta, damping * 5.0)
     misfit = NOISE * residual(theta)[: len(tau)]
-    console.print(f"log-Cholesky: torques to {np.sqrt(np.mean(misfit**2)):.4f} Nm, the noise being {NOISE:g} Nm")
+    console.print(f"log-Cholesky: fits the torques to {np.sqrt(np.mean(misfit**2)):.4f} Nm; the noise is {NOISE:g} Nm")
     return theta
 
 

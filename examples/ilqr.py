@@ -1,4 +1,4 @@
-"""iLQR: Riccati's recursion on the linearized steps of a simulation, and a line search."""
+"""iLQR: the Riccati recursion on the linearized steps of a simulation, with a line search."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SHORTER = 0.5 ** np.arange(12)
 
 
 class Task(NamedTuple):
-    """Where to, from rest at q0, by the torques of some motors; u0: those that hold it where it starts."""
+    """From rest at q0 to the goal, driven by some motors; the torques u0 hold the robot at its start."""
 
     simulation: sarrus.Simulation
-    motors: list[int]  # velocities that are driven
+    motors: list[int]  # indices of the driven velocities
     q0: np.ndarray
     goal: np.ndarray
     u0: np.ndarray
-    effort: float = 1e-2  # weights: of torques all along, of positions and of velocities at the end
+    effort: float = 1e-2  # weights: of torques in every step, of positions and of velocities at the end
     reach: float = 200.0
     rest: float = 2.0
     steps: int = 100
@@ -33,7 +33,7 @@ class Task(NamedTuple):
         return out
 
     def end_gradient(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """With respect to the last state, which is near enough to the goal for rotations to add up."""
+        """By the last state, which is near enough to the goal for rotations to be added like vectors."""
         return np.concatenate([self.reach * sarrus.difference(self.simulation.model, self.goal, q), self.rest * v])
 
     def cost(self, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> float:
@@ -76,7 +76,7 @@ def ilqr(task: Task, tell: Callable[[str], None]) -> Solution:
 def forward(
     task: Task, q: np.ndarray, v: np.ndarray, u: np.ndarray, k: np.ndarray, K: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Steps with feedback about the last trajectory."""
+    """Simulate with feedback around the last trajectory."""
     simulation = task.simulation
     state, us = simulation.start(task.q0), []
     qs, vs = [state.q], [state.v]
@@ -92,7 +92,7 @@ def forward(
 def backward(
     task: Task, q: np.ndarray, v: np.ndarray, u: np.ndarray, A: np.ndarray, B: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Riccati's recursion: steps k (T, m) and gains K (T, m, 2 nv)."""
+    """The Riccati recursion: steps k (T, m) and gains K (T, m, 2 nv)."""
     nv = v.shape[1]
     Vx, Vxx = task.end_gradient(q[-1], v[-1]), np.diag(np.repeat([task.reach, task.rest], nv))
     k, K = np.zeros_like(u), np.zeros((len(u), u.shape[1], 2 * nv))

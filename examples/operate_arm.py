@@ -1,10 +1,10 @@
 """Operational-space control of a redundant arm: Khatib's law with the Delassus matrix.
 
-What one learns
-- The task, a point of the hand, is declared as rows (`contact("tip", 3)`); `J M^-1 J^T` of these rows, the Delassus
-  matrix, is the inverse of the inertia that the hand feels. Six algorithms compute it; the cheapest is the default.
-- Compiled kernels of any algorithm in a controller written in Python, at a few microseconds a call.
-- Torques in the null space, dynamically consistent: the elbow moves, the hand does not feel it.
+What you learn
+- The task, a point of the hand, is declared as rows (`contact("tip", 3)`). The Delassus matrix `J M^-1 J^T` of these
+  rows is the inverse of the inertia felt at the hand. Six algorithms compute it; the cheapest is the default.
+- Compiled kernels of any algorithm can be used in a controller written in Python, at about a microsecond per call.
+- Dynamically consistent torques in the null space: the elbow moves, and the hand does not feel it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.console import Console
 import sarrus
 
 DT, SECONDS, RADIUS = 1e-3, 1.5, 0.08
-KP, KD = 400.0, 40.0  # 1/s^2, 1/s: of the hand
+KP, KD = 400.0, 40.0  # of the hand: 1/s^2, 1/s
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
 
     q0 = np.array([0.4, -0.9, 0.3, 1.1, 0.2, -0.6, 0.5])
     console.print(
-        f"inertia that the hand feels: {np.linalg.eigvalsh(sarrus.operational_space_inertia(task, q0)).round(2)} kg"
+        f"apparent inertia at the hand: {np.linalg.eigvalsh(sarrus.operational_space_inertia(task, q0)).round(2)} kg"
     )
 
     control = Controller(arm, task, q0)
@@ -41,7 +41,7 @@ def main() -> None:
     )
     assert error.max() < 2e-3
 
-    # Null space: whatever these torques are, the hand's acceleration is the same.
+    # Null space: whatever these torques are, the acceleration of the hand stays the same.
     q, v = trajectory.final.q, np.zeros(arm.nv)
     J = control.jacobian(q)
     free = control.null_space(q, J, np.random.default_rng(0).normal(size=arm.nv))
@@ -62,7 +62,7 @@ class Controller:
         self.J = sarrus.compile(arm, "frame_jacobian", **world)
         self.Jd_v = sarrus.compile(arm, "frame_jacobian_bias", **world)
         self.bias = sarrus.compile(arm, "bias_forces")
-        self.delassus = sarrus.compile(task, "pv_osimr")  # in the axes of the hand
+        self.delassus = sarrus.compile(task, "pv_osimr")  # in the axes of the hand's frame
         self.pose = sarrus.compile(arm, "forward_kinematics", inputs=("q",), frames=("tip",))
         self.M = sarrus.compile(arm, "crba")
         self.start = self.pose(q0).position[0]
@@ -81,12 +81,12 @@ class Controller:
         return self.J(q)[:3]
 
     def inertia(self, q: np.ndarray) -> np.ndarray:
-        """Lambda (3, 3) in the world's axes: the task's rows are in those of the hand."""
+        """Lambda (3, 3) in the axes of the world (the task's rows are in those of the hand)."""
         R = self.pose(q).rotation[0]
         return np.linalg.inv(R @ self.delassus(q) @ R.T)
 
     def null_space(self, q: np.ndarray, J: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """What of `tau` the hand does not feel: (1 - J^T Lambda J M^-1) tau."""
+        """The part of `tau` that the hand does not feel: (1 - J^T Lambda J M^-1) tau."""
         return tau - J.T @ (self.inertia(q) @ (J @ np.linalg.solve(self.M(q), tau)))
 
     def __call__(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

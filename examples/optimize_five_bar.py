@@ -1,10 +1,10 @@
-"""iLQR on a closed loop: the best torques by the derivatives of the simulation's own steps.
+"""iLQR on a closed loop: optimal torques from the derivatives of the simulation's own steps.
 
-What one learns
+What you learn
 - `Simulation.linearize` gives A and B of every step of a trajectory in one batch, with the loop closed: all joints are
   coordinates, and a change of the torques moves them along the loop.
-- Riccati's recursion and a line search on top of it (`examples/ilqr.py`) converge in some iterations.
-- `Simulation.vjp` gives the gradient of the same cost without any matrices: at the optimum it is zero.
+- The Riccati recursion and a line search on top of it (`examples/ilqr.py`) converge in a few iterations.
+- `Simulation.vjp` gives the gradient of the same cost without forming any matrix: at the optimum it is zero.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def main() -> None:
     off = np.abs(sarrus.difference(model, goal, found.q[-1])).max()
     console.print(
         f"cost {found.costs[0]:.3f} -> {found.costs[-1]:.6f} in {len(found.costs) - 1} iterations: "
-        f"{off:.1e} rad off at the end and {np.abs(found.v[-1]).max():.1e} rad/s fast"
+        f"at the end {off:.1e} rad from the goal, still moving at {np.abs(found.v[-1]).max():.1e} rad/s"
     )
     console.print(
-        f"the largest element of the gradient is {np.abs(gradient).max():.1e}; the loop was closed to "
+        f"the largest element of the gradient is {np.abs(gradient).max():.1e}; the loop stayed closed to "
         f"{rollout.closure_error.max():.1e} m"
     )
     assert found.costs[-1] < 0.05 * found.costs[0]
@@ -61,16 +61,17 @@ def plot(rollout: sarrus.Trajectory, found: Solution, console: Console) -> None:
     """Torques, joints and cost, into demo_output/."""
     from matplotlib.figure import Figure
 
-    figure = Figure((10.0, 3.2), layout="constrained")
+    figure = Figure((12.0, 3.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     left.plot(rollout.time[:-1], found.u, label=DRIVEN)
-    left.set(title="motor torques", xlabel="s", ylabel="Nm")
-    left.legend(fontsize=7)
+    left.set(title="motor torques", xlabel="time [s]", ylabel="torque [Nm]")
     middle.plot(rollout.time, rollout.q, label=rollout.joint_names)
-    middle.set(title="joints", xlabel="s", ylabel="rad")
-    middle.legend(fontsize=7)
+    middle.set(title="joint angles", xlabel="time [s]", ylabel="angle [rad]")
+    for axes in (left, middle):  # below the curves
+        axes.legend(fontsize=8, frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     right.semilogy(np.array(found.costs), "o-", markersize=3)
-    right.set(title="cost", xlabel="iteration")
+    right.set(title="cost", xlabel="iteration", ylabel="cost [-]")
+    figure.suptitle("A five-bar moves to a posture: torques found by iLQR")
     directory = Path(os.environ.get("SARRUS_EXAMPLE_OUTPUT", "demo_output"))
     directory.mkdir(exist_ok=True)
     figure.savefig(directory / "optimize_five_bar.png", dpi=110)

@@ -1,9 +1,9 @@
-"""Ten thousand rollouts of a five-bar: planning by trying, in native code.
+"""Ten thousand rollouts of a five-bar: planning by trial, in native code.
 
-What one learns
-- `rollout` steps a batch in native code without going back to Python: loops closed, one kernel, SIMD over robots.
-- Sampling-based control (predictive sampling): draw torque sequences, roll out all, take the best, draw around it.
-- Robots of a batch that fail are told by their status, and the others go on.
+What you learn
+- `rollout` steps a batch in native code without returning to Python: loops closed, one kernel, SIMD over robots.
+- Predictive sampling: draw torque sequences, roll them all out, keep the best, and draw around it again.
+- If a robot of the batch fails, its status says so, and the others go on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     motors = [model.layout.v_of(name).start for name in DRIVEN]
     best = np.tile(sarrus.gravity_forces(model, q0)[motors], (KNOTS, 1))
-    console.print(f"the tool is to go from {begin.round(3)} to {goal.round(3)} in {DT * STEPS:g} s, and stay there")
+    console.print(f"the tool is to go from {begin.round(3)} to {goal.round(3)} m in {DT * STEPS:g} s, and stop there")
 
     seconds = 0.0
     for number in range(ROUNDS):
@@ -49,7 +49,7 @@ def main() -> None:
         tool = sarrus.forward_kinematics(model, found.q[choice, -1], frames=("tool",)).position[0]
         failed = int((found.status.max(axis=1) > 0).sum())
         console.print(
-            f"round {number}: best of {ROLLOUTS:,}: {1e3 * np.linalg.norm(tool - goal):6.1f} mm off, "
+            f"round {number}: best of {ROLLOUTS:,}: {1e3 * np.linalg.norm(tool - goal):6.1f} mm from the goal, "
             f"cost {cost[choice]:.4f}; {failed} rollouts failed"
         )
     steps = (ROUNDS - 1) * ROLLOUTS * STEPS
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def torques(model: sarrus.Model, plans: np.ndarray, motors: list[int]) -> np.ndarray:
-    """(B, T, nv): torques at the motors, linear between knots."""
+    """Torques (B, T, nv) of the motors, linear between the knots."""
     at = np.linspace(0.0, KNOTS - 1.0, STEPS)
     left, part = np.minimum(at.astype(int), KNOTS - 2), at - np.minimum(at.astype(int), KNOTS - 2)
     between = plans[:, left] * (1.0 - part)[:, None] + plans[:, left + 1] * part[:, None]
@@ -71,7 +71,7 @@ def torques(model: sarrus.Model, plans: np.ndarray, motors: list[int]) -> np.nda
 
 
 def costs(model: sarrus.Model, found: sarrus.Trajectory, goal: np.ndarray) -> np.ndarray:
-    """(B,): where the tool ends and how fast it still is; failed rollouts cost most."""
+    """Costs (B,): how far from the goal the tool ends, and how fast it still is; infinite for rollouts that failed."""
     tool = sarrus.forward_kinematics(model, found.q[:, -1], frames=("tool",)).position[:, 0]
     speed = np.linalg.norm(found.v[:, -1], axis=1)
     cost = np.linalg.norm(tool - goal, axis=1) + 0.01 * speed

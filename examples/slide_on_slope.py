@@ -1,10 +1,10 @@
-"""A block on a slope at the friction angle: it sticks a millionth below, and slips a millionth above.
+"""A block on a slope at its friction angle: with a millionth more friction it sticks, with a millionth less it slips.
 
-What one learns
-- A model by hand: a free body with a box that can touch, and a plane of the world that is a slope.
+What you learn
+- How to build a model by hand: a free body with a box as its collision shape, and a plane of the world as the slope.
 - Coulomb's law is solved, not approximated by springs: a block that sticks does not creep.
-- `ContactOptions(tolerance=...)`: how well the contact problem is solved, in m/s.
-- The contacts of a trajectory: points, normal forces and friction, against the textbook.
+- `ContactOptions(tolerance=...)`: how accurately the contact problem is solved, in m/s.
+- The contacts of a trajectory: points, normal forces and friction, compared with the textbook.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ G = 9.81
 
 def main() -> None:
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"slope of {np.degrees(ANGLE):.2f} degrees: friction angle for mu = {np.tan(ANGLE):.6f}")
+    console.print(f"a slope of {np.degrees(ANGLE):.2f} degrees is the friction angle of mu = {np.tan(ANGLE):.6f}")
     for name, mu in (
         ("a millionth more", np.tan(ANGLE) * (1.0 + 1e-6)),
         ("a millionth less", np.tan(ANGLE) * (1.0 - 1e-6)),
-        ("half of it", np.tan(ANGLE) / 2.0),
+        ("half of that", np.tan(ANGLE) / 2.0),
     ):
         model, start = block_on_slope(mu)
         options = sarrus.ContactOptions(tolerance=1e-12)
@@ -42,11 +42,13 @@ def main() -> None:
         )
         assert abs(speed - textbook) < 1e-8
     normal = contacts.normal_forces.sum()
-    console.print(f"{contacts.touching.sum()} contacts carry {normal:.4f} N; m g cos {MASS * G * np.cos(ANGLE):.4f} N")
+    console.print(
+        f"{contacts.touching.sum()} contacts carry {normal:.4f} N; m g cos(angle) is {MASS * G * np.cos(ANGLE):.4f} N"
+    )
 
 
 def block_on_slope(mu: float) -> tuple[sarrus.Model, np.ndarray]:
-    """The model, and where the block lies on the slope. Friction of a pair is the larger of the two."""
+    """The model, and the block's place on the slope. The friction of a pair is the larger of its two coefficients."""
     builder = sarrus.ModelBuilder("block")
     squares = np.square(SIZE)
     builder.add_body("block", joint="free", mass=MASS, inertia=np.diag(MASS / 12.0 * (squares.sum() - squares)))

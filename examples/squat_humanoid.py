@@ -1,10 +1,11 @@
-"""A humanoid whose knees are four-bars and whose ankles are driven by rods in space: it squats.
+"""A humanoid squats; its knees are four-bars, and rods in space drive its ankles.
 
-What one learns
-- Six loops and two feet on the ground: `embed` takes the loops, `lcaba` the feet. Half the operations of rows alone.
-- The configurations of a squat by `project`: the trunk is held lower and lower, everything else follows, with loops
-  closed and soles on the ground.
-- Motors are where they are built in, at the cranks: passive joints get no torque, and effort limits hold.
+What you learn
+- Six loops and two feet on the ground: `embed` takes care of the loops, `lcaba` of the feet. That takes about half
+  the operations of constraint rows for everything.
+- The configurations of a squat come from `project`: the trunk is held lower and lower and everything else follows, with
+  the loops closed and the soles on the ground.
+- Motors act where they are built in, at the cranks: passive joints get no torque, and effort limits hold.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ def main() -> None:
     robot = sarrus.zoo.biped(contacts=True, arms=False)
     model = sarrus.embed(robot)
     motors = np.array([np.isfinite(b.joint.effort_limit).any() for b in robot.bodies for _ in range(b.joint.type.nv)])
-    console.print(f"{robot.name}: {robot.nv} dof, {motors.sum()} motors, {robot.n_rows} rows; embedded {model.n_rows}")
+    console.print(
+        f"{robot.name}: {robot.nv} dof, {motors.sum()} motors, {robot.n_rows} rows; {model.n_rows} with loops embedded"
+    )
     console.print(f"lcaba: {ops(robot):,} operations with loops as rows, {ops(model):,} with loops embedded")
 
     wanted = squat(robot)
@@ -40,7 +43,9 @@ def main() -> None:
         console.print(f"  {name:24} at most {np.abs(trajectory.torque(name)).max():5.1f} Nm")
     console.print(f"loops and soles closed to {trajectory.closure_error.max():.0e}; statuses {trajectory.statuses}")
     feet = sum(trajectory.force(f"contact_{side}_sole")[:, 2] for side in ("left", "right"))
-    console.print(f"the feet carry {feet.min():.0f} to {feet.max():.0f} N; weight {9.81 * float(robot.mass):.0f} N")
+    console.print(
+        f"the feet carry {feet.min():.0f} to {feet.max():.0f} N; the robot weighs {9.81 * float(robot.mass):.0f} N"
+    )
     assert set(trajectory.statuses) == {"ok"}
     assert abs(height.min() + DEPTH) < 0.02
 
@@ -50,7 +55,7 @@ def ops(model: sarrus.Model) -> int:
 
 
 def squat(robot: sarrus.Model) -> np.ndarray:
-    """Configurations (T, nq): down and up, with smooth beginning and end."""
+    """Configurations (T, nq): down and up, with a smooth start and end."""
     depth = 0.5 * DEPTH * (1.0 - np.cos(2.0 * np.pi * np.linspace(0.0, 1.0, 41)))
     q, held = np.tile(sarrus.neutral(robot), (len(depth), 1)), np.zeros((len(depth), robot.nv))
     q[:, 2], held[:, robot.layout.v_of("torso_joint")] = -depth, 1.0
@@ -62,7 +67,7 @@ def squat(robot: sarrus.Model) -> np.ndarray:
 
 
 def holding_torques(robot: sarrus.Model, q: np.ndarray, motors: np.ndarray) -> np.ndarray:
-    """The smallest motor torques (nv,) that hold the robot: tau + J^T f = gravity's."""
+    """The smallest motor torques (nv,) that hold the robot: tau + J^T f = gravity forces."""
     J = sarrus.closure(robot, q, np.zeros(robot.nv)).jacobian
     unknown = np.hstack([np.eye(robot.nv)[:, motors], 0.1 * J.T])
     tau = np.zeros(robot.nv)

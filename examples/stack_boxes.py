@@ -1,10 +1,10 @@
-"""Five boxes on top of each other, each heavier than the one below: they stand still.
+"""Five boxes stacked on top of each other, each heavier than the one below: they stand still.
 
-What one learns
-- Several free bodies are one model; `home` says where they are put, and which contacts are usual.
-- Twenty contacts at a time, sixty unknowns: `slots` says how many are solved for, `pairs` which may happen.
-- Redundant contacts are welcome: forces are not unique, their sums are; nothing jitters, nothing sinks.
-- Impacts of several bodies on each other in one step, and what is left of them.
+What you learn
+- Several free bodies form one model; `home` says where they stand, and thus which contacts are the usual ones.
+- Twenty contacts at a time, sixty unknowns: `slots` says how many are solved for at once, `pairs` which are possible.
+- Redundant contacts are fine: their forces are not unique, but the sums are; nothing jitters, nothing sinks.
+- Several impacts in one step, and how exactly the stack comes back to rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rich.console import Console
 import sarrus
 from sarrus.model.visuals import Box
 
-COUNT, HEAVIER = 5, 1000.0  # boxes; the uppermost has so many times the mass of the lowest
+COUNT, HEAVIER = 5, 1000.0  # boxes; the mass of the top one over that of the bottom one
 DT, SECONDS, GAP = 1e-3, 1.0, 1e-3  # s, s, m
 
 
@@ -28,7 +28,7 @@ def main() -> None:
     pairs = (("box_0", "ground"), *zip(names[1:], names[:-1], strict=True))
     options = sarrus.ContactOptions(pairs=pairs, slots=4 * COUNT)
     simulation = sarrus.Simulation(model, DT, contacts=options)
-    console.print(f"masses {', '.join(f'{float(b.inertia.mass):.3g}' for b in model.bodies)} kg, from below")
+    console.print(f"masses {', '.join(f'{float(b.inertia.mass):.3g}' for b in model.bodies)} kg, from the bottom up")
 
     standing = simulation.run(duration=SECONDS)
     contacts = standing.contacts
@@ -40,16 +40,15 @@ def main() -> None:
         carried = contacts.normal_forces[-1, np.isin(contacts.numbers[-1], number)].sum()
         console.print(f"  {lower:6} carries {carried:10.3f} N of {above:10.3f} N above it")
         assert abs(carried - above) < 1e-4 * above
-    console.print(
-        f"{standing.iterations.mean():.1f} Newton steps a step on average, {standing.iterations.max():.0f} at most"
-    )
+    steps = standing.iterations
+    console.print(f"{steps.mean():.1f} Newton steps per time step on average, {steps.max():.0f} at most")
 
     dropped = np.array(model.home)
     dropped[heights(model)] += GAP * np.arange(1, COUNT + 1)
     fallen = simulation.run(dropped, duration=SECONDS)
     lost = 1e3 * np.abs(fallen.q[-1] - model.home)[heights(model)].max()
     console.print(
-        f"dropped with gaps of {1e3 * GAP:g} mm, it stands again, {lost:.1e} mm from before; {fallen.statuses}"
+        f"dropped with gaps of {1e3 * GAP:g} mm, it stands again, heights within {lost:.1e} mm; {fallen.statuses}"
     )
     assert lost < 0.1
 

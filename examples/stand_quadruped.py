@@ -1,10 +1,10 @@
-"""A quadruped with geared motors that stands on its feet and is pushed.
+"""A quadruped with geared motors stands on feet that are held in place, and is pushed.
 
-What one learns
+What you learn
 - Contacts and gears in one robot: gears are embedded (no rows), feet are held by point contacts (12 rows).
-- A `Simulation` is data, and used twice: a controller compiled into the step, and then pushes as `tau` on the base.
-- Constraint forces by name: do the feet carry the weight, and would they slip?
-- A thousand of them, pushed in a thousand directions, by the same kernel.
+- A `Simulation` is data, and used twice: with a controller compiled into the step, then also with pushes on the base.
+- Constraint forces by name: do the feet carry the weight, and would any of them lift off?
+- A thousand robots, pushed in a thousand directions, by the same kernel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
     steps = round(SECONDS / DT)
     simulation = sarrus.Simulation(model, DT, controller=control, stabilization=0.02, project_every=None)
 
-    # At rest: every foot carries its share.
+    # At rest, every foot carries its share.
     standing = simulation.run(robot.home, duration=SECONDS)
     forces = np.array([standing.force(f"contact_{leg}_foot")[-1] for leg in LEGS])
     weight = 9.81 * float(robot.mass)
@@ -42,9 +42,9 @@ def main() -> None:
     console.print(
         "feet carry " + ", ".join(f"{leg} {f:.1f}" for leg, f in zip(LEGS, upright[:, 2], strict=True)) + " N"
     )
-    console.print(f"together {upright[:, 2].sum():.2f} N; weight {weight:.2f} N")
+    console.print(f"together {upright[:, 2].sum():.2f} N; the robot weighs {weight:.2f} N")
 
-    # Pushed from all sides at once, one robot per direction.
+    # A batch that is pushed from all sides, one robot per direction.
     push = np.zeros((BATCH, steps, robot.nv))
     angle = 2.0 * np.pi * np.arange(BATCH) / BATCH
     push[:, 200:300, 0], push[:, 200:300, 1] = PUSH * np.cos(angle)[:, None], PUSH * np.sin(angle)[:, None]
@@ -55,8 +55,8 @@ def main() -> None:
     away = np.linalg.norm(pushed.q[..., :2] - pushed.q[:, :1, :2], axis=-1)
     console.print(
         f"{BATCH} robots pushed by {PUSH:g} N: the trunk moves by {1e3 * away.max():.1f} mm at most, "
-        f"{1e3 * away[:, -1].max():.1f} mm are left; "
-        f"{1e6 * seconds / (BATCH * steps):.2f} us per step, {BATCH * SECONDS / seconds:,.0f} x real time"
+        f"and ends within {1e3 * away[:, -1].max():.1f} mm of where it was; "
+        f"{1e6 * seconds / (BATCH * steps):.2f} us per step, {BATCH * SECONDS / seconds:,.0f} times real time"
     )
     lifted = [leg for leg in LEGS if foot_pulls(robot, pushed, leg)]
     console.print(f"feet that would lift off (the contacts hold them): {', '.join(lifted) or 'none'}")
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def gains(robot: sarrus.Model) -> tuple[np.ndarray, np.ndarray]:
-    """Of the joints that motors drive, not of their rotors, which the gears move."""
+    """Gains of the joints that motors drive, but not of their rotors, which the gears move."""
     kp, kd = np.zeros(robot.nv), np.zeros(robot.nv)
     for body, at in zip(robot.bodies, robot.layout.v, strict=True):
         if body.joint.independent:
@@ -73,13 +73,13 @@ def gains(robot: sarrus.Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def vertical(robot: sarrus.Model, q: np.ndarray, forces: np.ndarray) -> np.ndarray:
-    """Contact forces (4, 3) are in the axes of their frames: turn them into the world's."""
+    """Contact forces (4, 3), turned from the axes of their frames into those of the world."""
     R = sarrus.forward_kinematics(robot, q, frames=tuple(f"{leg}_foot" for leg in LEGS)).rotation
     return np.einsum("kij,kj->ki", R, forces)
 
 
 def foot_pulls(robot: sarrus.Model, pushed: sarrus.Trajectory, leg: str) -> bool:
-    """Whether a foot pulls at the ground anywhere, in any of the rollouts."""
+    """Whether a foot ever pulls at the ground, in any of the rollouts."""
     q = pushed.q.reshape(-1, robot.nq)
     R = sarrus.forward_kinematics(robot, q[::10], frames=(f"{leg}_foot",)).rotation[:, 0]
     f = pushed.force(f"contact_{leg}_foot").reshape(-1, 3)[::10]

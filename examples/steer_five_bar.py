@@ -1,10 +1,10 @@
 """A five-bar moves its tool with the least effort: trajectory optimisation with IPOPT, dynamics in native code.
 
-What one learns
-- `sarrus.casadi.external` is a `casadi.Function` that runs a kernel, and brings its Jacobian: CasADi's expressions and
-  IPOPT take it as any other.
+What you learn
+- `sarrus.casadi.external` is a `casadi.Function` that runs a kernel and brings its own Jacobian: CasADi expressions and
+  IPOPT use it like any other.
 - `kernel.to_casadi()` is the same function as an expression, which CasADi differentiates and interprets itself.
-- Loops are part of the dynamics: torques of two motors in, accelerations of all joints out, the loop kept closed.
+- Loops are part of the dynamics: torques of two motors in, accelerations of all joints out, and the loop stays closed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
     start = sarrus.neutral(model)
     goal = sarrus.forward_kinematics(model, start, frames=("tool",)).position[0] + np.array([0.05, 0.0, -0.03])
     tool = sarrus.compile(model, "forward_kinematics", frames=("tool",)).to_casadi()
-    console.print(f"{model.name}: {STEPS} steps of {DT:g} s; the tool goes to {goal.round(3)} and stops there")
+    console.print(f"{model.name}: {STEPS} steps of {DT:g} s; the tool goes to {goal.round(3)} m and stops there")
     found = {}
     for name, dynamics in ways(model).items():
         solver, problem = transcribed(model, dynamics, tool, start, goal)
@@ -44,19 +44,19 @@ def main() -> None:
         found[name] = seconds, said["iter_count"], np.array(solution["x"]).ravel()
         evaluations = sum(x for key, x in said.items() if key.startswith("t_wall_nlp_"))
         console.print(
-            f"{name:<11} {seconds:6.2f} s, of which functions {evaluations:6.2f} s; {said['iter_count']} iterations, "
+            f"{name:<11} {seconds:6.2f} s, {evaluations:6.2f} s of it in functions; {said['iter_count']} iterations, "
             f"effort {float(solution['f']):.3f}, {said['return_status']}"
         )
     (slow, _, a), (fast, _, b) = found["expression"], found["external"]
-    console.print(f"native code: {slow / fast:.1f} times as fast; solutions differ by {np.abs(a - b).max():.1e}")
+    console.print(f"native code is {slow / fast:.1f} times as fast; solutions differ by {np.abs(a - b).max():.1e}")
     end = b.reshape(-1, 2 * model.nv + 2)[-1, : model.nq]
     reached = sarrus.forward_kinematics(model, end, frames=("tool",)).position[0]
-    console.print(f"the tool is {1e3 * np.linalg.norm(reached - goal):.3f} mm off")
+    console.print(f"the tool is {1e3 * np.linalg.norm(reached - goal):.3f} mm from its goal")
     assert np.linalg.norm(reached - goal) < 1e-3
 
 
 def ways(model: sarrus.Model) -> dict[str, Any]:
-    """The accelerations of all joints under torques: as an expression, and as native code."""
+    """Accelerations of all joints: as an expression, and as native code."""
     return {
         "expression": sarrus.compile(model, METHOD).to_casadi(),
         "external": sarrus.casadi.external(model, METHOD),
@@ -66,7 +66,7 @@ def ways(model: sarrus.Model) -> dict[str, Any]:
 def transcribed(
     model: sarrus.Model, dynamics: Any, tool: Any, start: np.ndarray, goal: np.ndarray
 ) -> tuple[Any, dict[str, Any]]:
-    """Steps of semi-implicit Euler as constraints, states and torques as variables; the least effort."""
+    """Least effort, with states and torques as variables and steps of semi-implicit Euler as constraints."""
     n = model.nv
     motors = np.zeros((n, 2))
     for k, name in enumerate(DRIVEN):
@@ -76,7 +76,9 @@ def transcribed(
     qdd = dynamics.map(STEPS)(q[:, :-1], v[:, :-1], motors @ u[:, :-1])[0]
     new = v[:, :-1] + DT * qdd
     defects = ca.vertcat(v[:, 1:] - new, (q[:, 1:] - q[:, :-1]) / DT - new)
-    at_end = ca.vertcat(tool(q[:, -1])[1].T[::2], motors.T @ v[:, -1])  # what moves freely: the loop has the rest
+    at_end = ca.vertcat(
+        tool(q[:, -1])[1].T[::2], motors.T @ v[:, -1]
+    )  # x and z of the tool, and the motors: the loop does the rest
     cost = DT * ca.sumsqr(u)
     constraints = ca.vertcat(ca.vec(defects), q[:, 0] - start, v[:, 0], at_end)
     wanted = np.concatenate([np.zeros(2 * n * STEPS + 2 * n), goal[::2], np.zeros(2)])

@@ -1,10 +1,10 @@
-"""A pendulum on a cart, steered through futures that are not known yet.
+"""A pendulum on a cart, steered through futures that are not known in advance.
 
-What one learns
-- `aba_derivatives` gives the linear model of a robot about a state; a zero-order hold makes it one in discrete time.
-- `scenario_tree` finds controls on a tree of futures: branches share them until they are told apart.
-- Terminal states are equality constraints: every branch ends at rest at its goal, exactly; the work is linear in
-  stages.
+What you learn
+- `aba_derivatives` gives the linear model of a robot at a state; a zero-order hold makes it discrete in time.
+- `scenario_tree` finds controls on a tree of futures: scenarios share a control until it is known which of them it is.
+- Terminal states are equality constraints: every branch ends at rest, exactly at its goal. The work is linear in the
+  number of stages.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def cart() -> sarrus.Model:
 
 
 def linear_model(robot: sarrus.Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """x = (q, v) upright: x' = A x + B u + G gust, over one step of a zero-order hold."""
+    """x = (q, v), upright: x' = A x + B u + G gust, over one step of a zero-order hold."""
     zero = np.zeros(robot.nv)
     by = sarrus.aba_derivatives(robot, zero, zero, zero)
     n, m = 2 * robot.nv, robot.nv
@@ -49,7 +49,7 @@ def main() -> None:
     console = Console(highlight=False, soft_wrap=True)
     A, B, G = linear_model(cart())
     cost, effort = np.diag([0.1, 20.0, 0.1, 0.1]), np.array([[0.02]])
-    stages, names, ends, tip = [], {}, {}, [("", 0.0, 1.0, -1)]  # of each open branch: words, goal, probability, stage
+    stages, names, ends, tip = [], {}, {}, [("", 0.0, 1.0, -1)]  # of each open branch: name, goal, probability, stage
     for k in range(END):
         if k in (GUST_AT, GOAL_AT):
             futures = GUSTS if k == GUST_AT else GOALS
@@ -71,7 +71,7 @@ def main() -> None:
             path.append(stages[path[-1]].parent)
         lean = max(abs(np.degrees(found.x[k + 1][1])) for k in path)
         console.print(
-            f"  gust {words:<24} ends at {found.x[i + 1][0]:+.3f} m (goal {ends[i]:+g}), leans {lean:.1f} deg"
+            f"  gust {words:<24} ends at {found.x[i + 1][0]:+.3f} m (goal {ends[i]:+g}), leans up to {lean:.1f} deg"
         )
     if "--plot" in sys.argv:
         plot(stages, names, found, sys.argv[sys.argv.index("--plot") + 1])
@@ -80,7 +80,7 @@ def main() -> None:
 def plot(stages: list[sarrus.LqrStage], names: dict[int, str], found: sarrus.ScenarioResult, path: str) -> None:
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(3, 1, figsize=(8, 7), sharex=True, layout="constrained")
+    figure, axes = plt.subplots(3, 1, figsize=(9, 7), sharex=True, layout="constrained")
     colors = dict(zip(GUSTS, ("tab:red", "tab:gray", "tab:blue"), strict=True))
     for i, words in names.items():
         line = [i]
@@ -92,16 +92,15 @@ def plot(stages: list[sarrus.LqrStage], names: dict[int, str], found: sarrus.Sce
         axes[0].plot(t, x[:, 0], color=color)
         axes[1].plot(t, np.degrees(x[:, 1]), color=color)
         axes[2].step(t, [*u, u[-1]], color=color, where="post")
-    for axis, label in zip(axes, ("cart, m", "pole, degrees", "force, N"), strict=True):
+    for axis, label in zip(axes, ("cart [m]", "lean of the pole [deg]", "force on the cart [N]"), strict=True):
         axis.set_ylabel(label)
         axis.axvline(DT * GUST_AT, color="k", lw=0.5, ls=":")
         axis.axvline(DT * GOAL_AT, color="k", lw=0.5, ls=":")
         axis.grid(alpha=0.3)
-    axes[0].set_title("One control until the gust is known, one per gust until the goal is known")
-    axes[0].legend(
-        [plt.Line2D([], [], color=c) for c in colors.values()], [f"gust: {w}" for w in colors], loc="upper left"
-    )
-    axes[2].set_xlabel("time, s")
+    axes[0].set_title("One control until the gust is known, then one per gust until the goal is known (dotted)")
+    lines = [plt.Line2D([], [], color=color, label=f"gust: {words}") for words, color in colors.items()]
+    axes[0].legend(handles=lines, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)  # beside the curves
+    axes[2].set_xlabel("time [s]")
     figure.savefig(path, dpi=90)
 
 

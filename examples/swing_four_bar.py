@@ -1,10 +1,10 @@
-"""A four-bar that swings under gravity: integrators, and how a loop stays closed.
+"""A four-bar swings under gravity: integrators, and how a loop stays closed.
 
-What one learns
-- `assemble` finds the joints of a closed loop when some of them are known.
-- A `Simulation` compiles a whole step (kinematics, constraint rows, solve, integrate) into one kernel.
-- The loop's joint is cut and held by 5 rows of which 3 are redundant: no tuning, no NaN.
-- What drifts, and what keeps it from drifting: Baumgarte's feedback bounds the error, projection removes it.
+What you learn
+- `assemble` finds the configuration of a closed loop when some of its joints are given.
+- A `Simulation` compiles a whole step (kinematics, constraint rows, solution, integration) into one kernel.
+- One joint of the loop is cut and replaced by 5 rows, of which 3 are redundant: no tuning, no NaN.
+- What drifts, and what prevents it: Baumgarte's feedback bounds the error, projection removes it.
 """
 
 from __future__ import annotations
@@ -34,28 +34,30 @@ def main() -> None:
     model = sarrus.zoo.four_bar()
     console.print(sarrus.diagnose(model).lines()[0], highlight=False)
 
-    # The crank a quarter of a turn ahead of the sketch; coupler and rocker follow, on the same branch.
+    # The crank is given; coupler and rocker follow, on the branch in which the robot is defined.
     start = sarrus.assemble(model, {"crank_joint": 0.5}).q
     console.print(f"crank at 0.5 rad: coupler at {start[1]:.3f}, rocker at {start[2]:.3f} rad", highlight=False)
 
     table = Table(title=f"{SECONDS:g} s at dt = 1 ms", title_justify="left")
     for column in ("integrator", "kept closed by", "energy drift", "closure error", "us / step"):
-        table.add_column(column, justify="left" if column[0] in "ik" else "right")
+        table.add_column(column, justify="left" if column[0] in "ik" else "right", no_wrap=True)
     for integrator, kept, settings in RUNS:
         trajectory, us = timed(sarrus.Simulation(model, integrator=integrator, **settings), start)
         drift = trajectory.drift
         table.add_row(integrator, kept, f"{drift.energy:.1e}", f"{drift.closure:.1e}", f"{us:.2f}")
     console.print(table)
 
-    # The last of them, in more detail: names instead of indices.
+    # More about the last of them, by names instead of indices.
     crank, rocker = trajectory["crank_joint"], trajectory["rocker_joint"]
     force = np.linalg.norm(trajectory.force("coupler_rocker")[:, :3], axis=1)
-    console.print(f"crank between {crank.min():.2f} and {crank.max():.2f} rad, rocker {rocker.min():.2f} to ", end="")
-    console.print(f"{rocker.max():.2f}; force in the cut joint at most {force.max():.1f} N", highlight=False)
+    console.print(
+        f"crank between {crank.min():.2f} and {crank.max():.2f} rad, rocker between {rocker.min():.2f} and ", end=""
+    )
+    console.print(f"{rocker.max():.2f} rad; force in the cut joint at most {force.max():.1f} N", highlight=False)
 
 
 def timed(simulation: sarrus.Simulation, q0: np.ndarray) -> tuple[sarrus.Trajectory, float]:
-    """A trajectory, and microseconds per step (of the second run: the first one compiles)."""
+    """A trajectory, and microseconds per step (in the second run: the first one compiles)."""
     for _ in range(2):
         began = time.perf_counter()
         trajectory = simulation.run(q0, duration=SECONDS)

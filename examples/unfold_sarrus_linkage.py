@@ -1,8 +1,8 @@
-"""The Sarrus linkage: an over-constrained loop that gives exact straight-line motion.
+"""The Sarrus linkage: an over-constrained loop that moves in an exactly straight line.
 
-What one learns
-- `diagnose` finds redundant rows by name: counting freedoms (Gruebler: 6 - 6 = 0) says that it is stuck, and it moves.
-- Proximal methods (lcaba, prox_bbo, prox_ltl) need no full rank, and agree.
+What you learn
+- `diagnose` finds redundant rows: counting (5 joints - 5 rows = 0) says that the linkage is stuck, but it moves.
+- Proximal methods (lcaba, prox_bbo, prox_ltl) do not need full rank, and agree with each other.
 - A controller as a CasADi function, compiled into the step: a spring that pushes the platform up.
 """
 
@@ -24,28 +24,30 @@ def main() -> None:
     found = sarrus.diagnose(model)
     console.print(f"{found.rows} rows of rank {found.rank}: mobility {found.mobility}, not {model.nv - found.rows}")
 
-    # One state, several methods: redundant rows are no trouble to any of them.
+    # One state, several methods: none of them has trouble with redundant rows.
     q, v = sarrus.random_state(model, rng=1)
     reference = sarrus.forward_dynamics(model, q, v, np.zeros(model.nv)).qdd
     for method in METHODS:
         result = sarrus.forward_dynamics(model, q, v, np.zeros(model.nv), method=method)
         away = np.abs(result.qdd - reference).max() / np.abs(reference).max()
         assert result.status == 0
-        console.print(f"  {method:9} {sarrus.op_count(model, method).total:5,} operations, {away:.0e} off")
+        console.print(
+            f"  {method:9} {sarrus.op_count(model, method).total:5,} operations, accelerations differ by {away:.0e}"
+        )
 
     # Springs at the two lower hinges unfold it; dampers bring it to rest.
     spring = sarrus.controller(spring_and_damper(model))
     trajectory = sarrus.simulate(model, controller=spring, duration=SECONDS, integrator="rk4", project_every=1)
     heights, aside = platform(model, trajectory)
     console.print(
-        f"the platform goes from {heights[0]:.3f} to {heights[-1]:.3f} m, {SECONDS:g} s; aside: {aside:.1e} m"
+        f"the platform goes from {heights[0]:.3f} to {heights[-1]:.3f} m in {SECONDS:g} s; sideways: {aside:.1e} m"
     )
     console.print(f"largest closure error {trajectory.closure_error.max():.1e}; statuses {trajectory.statuses}")
     assert aside < 1e-8, "a straight line is what Pierre-Frederic Sarrus found in 1853"
 
 
 def spring_and_damper(model: sarrus.Model) -> ca.Function:
-    """tau of (q, v): at the lower hinges a spring to 0.35 rad further, everywhere a little damping."""
+    """tau of (q, v): springs that open the lower hinges by 0.35 rad, and a little damping everywhere."""
     q, v = ca.SX.sym("q", model.nq), ca.SX.sym("v", model.nv)
     tau = -0.3 * v
     for name, sign in (("lower_x_joint", -1.0), ("lower_y_joint", 1.0)):

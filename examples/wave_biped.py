@@ -1,11 +1,11 @@
-"""A whole-body controller of a humanoid with closed loops, in plain calls: both hands draw circles, the feet stand.
+"""Whole-body control of a humanoid with closed loops, in plain calls: its hands draw circles while it stands.
 
-What one learns
-- Public calls compile themselves: `crba`, `bias_forces`, `frame_jacobian`, `closure` and `forward_dynamics` cost
-  milliseconds at first and microseconds once they are worth a kernel. Nothing is compiled by hand.
+What you learn
+- Public calls compile themselves: `crba`, `bias_forces`, `frame_jacobian`, `closure` and `forward_dynamics` take
+  milliseconds at first, and microseconds once a kernel has paid off. Nothing is compiled by hand.
 - `Simulation.step` is a function: a state and torques in, a state out.
-- Inverse dynamics with loops and contacts is linear: accelerations, motor torques and constraint forces that obey the
-  equations of motion, come closest to what the hands want, and are small.
+- Inverse dynamics with loops and contacts is a linear problem: find accelerations, motor torques and constraint forces
+  that obey the equations of motion, move the hands as asked as well as they can, and are small.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
         state = simulation.step(state, tau=tau)
     usual, first = 1e3 * np.median(took[len(took) // 2 :]), 1e3 * took[0]
     console.print(f"{SECONDS:g} s of motion in {time.perf_counter() - began:.1f} s")
-    console.print(f"the controller takes {first:.0f} ms at first, {usual:.2f} ms when its calls are compiled")
+    console.print(f"the controller takes {first:.0f} ms at first, and {usual:.2f} ms once its calls are compiled")
     console.print(f"the hands stay within {1e3 * max(error):.1f} mm of their circles")
     console.print(f"loops and soles closed to {np.abs(sarrus.closure(robot, state.q, state.v).position).max():.0e}")
     assert state.status == sarrus.Status.OK
@@ -50,7 +50,7 @@ def hands(robot: sarrus.Model, q: np.ndarray) -> np.ndarray:
 
 
 class Controller:
-    """Torques of the motors, by one least-squares problem at every step."""
+    """Motor torques from one least-squares problem in every step."""
 
     def __init__(self, robot: sarrus.Model) -> None:
         self.robot, self.start = robot, hands(robot, sarrus.neutral(robot))
@@ -71,7 +71,9 @@ class Controller:
         robot, nv = self.robot, self.robot.nv
         M, h = sarrus.crba(robot, q), sarrus.bias_forces(robot, q, v)
         J = sarrus.closure(robot, q, v).jacobian
-        k = J @ sarrus.forward_dynamics(robot, q, v, np.zeros(nv)).qdd  # what the constraints ask of accelerations
+        k = (
+            J @ sarrus.forward_dynamics(robot, q, v, np.zeros(nv)).qdd
+        )  # what the constraints demand of the accelerations
         tasks, asked = [], []
         x, xd, xdd = self.wanted(t)
         for number, hand in enumerate(HANDS):
@@ -80,7 +82,7 @@ class Controller:
             off, rate = x[number] - hands(robot, q)[number], xd[number] - Jh @ v
             tasks.append(Jh)
             asked.append(xdd[number] + KP * off + KD * rate - bias)
-        # Unknown: accelerations, torques, constraint forces. Below: what must hold; above: what should.
+        # Unknowns: accelerations, torques, constraint forces. `wishes` should hold as well as possible, `laws` exactly.
         S, m = np.eye(nv)[:, self.motors], len(J)
         n, free = nv + S.shape[1] + m, np.zeros((6, S.shape[1] + m))
         wishes = np.vstack([10.0 * np.hstack([np.vstack(tasks), free]), np.diag([0.3] * nv + [0.01] * (n - nv))])

@@ -33,9 +33,9 @@ def test_an_example_runs(path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_says_what_one_learns_on_one_page(path: Path) -> None:
+def test_an_example_says_what_you_learn_on_one_page(path: Path) -> None:
     text = path.read_text()
-    assert "What one learns" in (ast.get_docstring(ast.parse(text)) or "")
+    assert "What you learn" in (ast.get_docstring(ast.parse(text)) or "")
     assert len(text.splitlines()) <= 110
 
 

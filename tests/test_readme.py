@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 import sarrus
-from benchmarks import api_page, numbers
+from benchmarks import api_page, contact_counts, count_pages, numbers
+from benchmarks.written_figures import figures
 
 ROOT = Path(__file__).parents[1]
 
@@ -59,6 +60,13 @@ def test_the_reference_has_every_public_name():
     page = (ROOT / "docs" / "reference.md").read_text()
     assert page == api_page.page(), "run `make numbers`"
     assert page.count("\n::: ") == len(sarrus.__all__)
+
+
+def test_counts_in_the_guide_are_not_stale():
+    """What needs no robot files, and little time; `python -m benchmarks.count_pages --check` counts all."""
+    assert figures("contact.md", "contact_counts").strip() == contact_counts.table(), "run `make numbers`"
+    for name in ("hand + cube", "two hands + cube"):
+        assert count_pages.loop_system(name) in figures("loops.md", "loop systems"), "run `make numbers`"
 
 
 def test_every_algorithm_has_a_page_whose_counts_are_not_stale():

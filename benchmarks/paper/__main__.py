@@ -3,8 +3,9 @@
     python -m benchmarks.paper [--quick] [--only A.table2 B] [--again] [--out build/paper]
 
 Quick: exact counts at small sizes and few states, under five minutes. Full: all sizes, 10,000 states, times beside
-Pinocchio and MuJoCo; about an hour on two cores. Each result is kept as a file with processor, versions and commit: a
-run that was stopped goes on where it was, and `--again` measures anew. The report is `report.html` and `report.md`.
+Pinocchio and MuJoCo; 15 minutes on two cores that have little else to do. Each result is kept as a file with processor,
+versions and commit: a run that was stopped goes on where it was, and `--again` measures anew. The report is
+`report.html` and `report.md`.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def panels_fig_8(result: dict[str, Any]) -> list[Panel]:
     for kind in embedding_counts.KINDS:
         series = next(s for s in result["series"] if s["kind"] == kind)
         curves = {m: (series["depths"], series["counts"][m]) for m in METHODS}
-        out.append(Panel(f"Fig. 8: {kind.replace('_', ' ')}", "depth of the tree", "operations", curves))
+        out.append(Panel(f"Fig. 8: {kind.replace('_', ' ')}", "depth of the tree [links]", "operations", curves))
     return out
 
 
@@ -119,7 +119,7 @@ def panels_fig_10(result: dict[str, Any]) -> list[Panel]:
         out.append(
             Panel(
                 f"Fig. 10: {tie.replace('_', ' ')}, d_t = {s['d_t']}",
-                "d_l",
+                "depth of the loop d_l [links]",
                 "operations",
                 {m: (s["d_l"], s["counts"][m]) for m in METHODS},
             )
@@ -136,7 +136,7 @@ def verdicts_fig_12(result: dict[str, Any]) -> list[Verdict]:
     out = []
     for row in result["robots"]:
         less = row["less"]["bare"]
-        close = abs(less - row["paper"]) < 12.0
+        close = abs(less - row["paper"]) < 5.0  # percentage points
         out.append(
             Verdict(
                 f"{row['robot']}: approximate ABA needs {row['paper']} % less",
@@ -227,9 +227,9 @@ def verdicts_fig_13(result: dict[str, Any]) -> list[Verdict]:
 def panels_fig_13(result: dict[str, Any]) -> list[Panel]:
     return [
         Panel(
-            f"Fig. 13: {joint}",
-            "time, s",
-            "N m",
+            f"Fig. 13: torque of the {joint}",
+            "time [s]",
+            "torque [Nm]",
             {m: (result["time"], x) for m, x in result["torques"][joint].items()},
             False,
         )

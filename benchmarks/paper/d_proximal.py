@@ -146,7 +146,7 @@ def panels(result: dict[str, Any]) -> list[Panel]:
     names = list(result["rows"])
     keys = ("pin forwardDynamics", "pin constraintDynamics", "prox_ltl, single", "prox_ltl, batch")
     bars = {k: (names, [result["rows"][n]["us"].get(k, 0.0) for n in names]) for k in keys}
-    return [Panel("Fig. 2: constrained dynamics", "", "microseconds", bars)] if names else []
+    return [Panel("Fig. 2: constrained dynamics", "robot", "time per call [us]", bars)] if names else []
 
 
 ITEMS = [

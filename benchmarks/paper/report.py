@@ -6,16 +6,19 @@ from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from benchmarks.paper.item import PAPERS, Item, Panel, Table, Verdict
 
 WORDS = {True: "agrees", False: "differs", None: "not measured"}
+_ACROSS = 3  # panels of a picture, side by side
 _MANY = {True: "agree", False: "differ", None: "not measured"}
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:1em 0;font-size:13px;display:block;overflow-x:auto}
 td,th{border:1px solid #ddd;padding:3px 8px;text-align:left}th{background:#f4f4f4}h2{margin-top:2.5em}
-.agrees{color:#176b2c;font-weight:600}.differs{color:#a4260d;font-weight:600}.not{color:#777}img{max-width:100%}"""
+.agrees{color:#176b2c;font-weight:600}.differs{color:#a4260d;font-weight:600}.not{color:#777}img{max-width:100%}
+.numbers td{white-space:nowrap}"""
 
 
 def totals(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> dict[bool | None, int]:
@@ -60,9 +63,10 @@ def _intro(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[st
     return [
         f"{len(items)} tables and figures with numbers of five papers; {sum(n.values())} claims: {n[True]} "
         f"agree, {n[False]} differ (each with its reason), and {n[None]} were not measured here. Where the papers "
-        "give times, we first compare exact operation counts and orderings, which do not depend on the machine. The "
-        "section in which a claim is made is given beside it. Where only a picture has numbers, we compare with what "
-        "the text says about it.",
+        "give times, we first compare exact operation counts and orderings, which do not depend on the machine. A "
+        "claim agrees if we find the ordering, the direction or the growth that the paper states; both figures are "
+        "printed. The section in which a claim is made is given beside it (the texts that we worked from have no page "
+        "numbers). Where only a picture has numbers, we compare with what the text says about it.",
         *(f"Measured: {line}." for line in _stamp(results)),
     ]
 
@@ -76,7 +80,7 @@ def _markdown(items: Sequence[Item], results: dict[str, dict[str, Any]], picture
             result = results[item.key]["result"]
             out += ["", f"### {paper}, {item.name} (section {item.where})", f"Theirs: {item.theirs}.", ""]
             rows = [(v.claim, v.ours, WORDS[v.agrees], v.reason) for v in item.verdicts(result)]
-            out += _md_table(Table("", ("the paper says", "here", "", "why"), rows))
+            out += _md_table(Table("", ("the paper says", "here", "verdict", "reason"), rows))
             if item.key in pictures:
                 out += ["", f"![{item.name}]({pictures[item.key]})"]
             for table in item.tables(result):
@@ -110,14 +114,14 @@ def _html(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: d
             if item.key in pictures:
                 data = b64encode((folder / pictures[item.key]).read_bytes()).decode()
                 out.append(f"<img alt='{escape(item.name)}' src='data:image/png;base64,{data}'>")
-            out += [f"<p>{escape(t.title)}:</p>{_html_table(t)}" for t in item.tables(result)]
+            out += [f"<p>{escape(t.title)}:</p>{_html_table(t, 'numbers')}" for t in item.tables(result)]
     return "\n".join(out) + "</html>\n"
 
 
-def _html_table(table: Table) -> str:
+def _html_table(table: Table, style: str = "") -> str:
     head = "".join(f"<th>{escape(c)}</th>" for c in table.columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in row) + "</tr>" for row in table.rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
+    return f"<table class='{style}'><tr>{head}</tr>{body}</table>"
 
 
 def _html_verdicts(verdicts: list[Verdict]) -> str:
@@ -126,7 +130,7 @@ def _html_verdicts(verdicts: list[Verdict]) -> str:
         f"<td class='{WORDS[v.agrees].split()[0]}'>{WORDS[v.agrees]}</td><td>{escape(v.reason)}</td></tr>"
         for v in verdicts
     )
-    return f"<table><tr><th>the paper says</th><th>here</th><th></th><th>why</th></tr>{rows}</table>"
+    return f"<table><tr><th>the paper says</th><th>here</th><th>verdict</th><th>reason</th></tr>{rows}</table>"
 
 
 def _draw(item: Item, result: dict[str, Any], folder: Path) -> str | None:
@@ -140,9 +144,17 @@ def _draw(item: Item, result: dict[str, Any], folder: Path) -> str | None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 4.0), layout="constrained", squeeze=False)
-    for axis, panel in zip(axes[0], panels, strict=True):
+    columns = min(len(panels), _ACROSS)
+    rows = -(-len(panels) // columns)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(5.2 * columns, 4.0 * rows + 0.4), layout="constrained", squeeze=False
+    )
+    for axis, panel in zip(axes.flat, panels, strict=False):
         _panel(axis, panel)
+    for axis in axes.flat[len(panels) :]:
+        axis.remove()
+    title = f"Paper {item.paper}, {item.name}: {item.theirs}"
+    figure.suptitle("\n".join(wrap(title, 65 * columns)), fontsize=10)
     name = f"{item.key}.png"
     figure.savefig(folder / name, dpi=100)
     plt.close(figure)
@@ -160,7 +172,6 @@ def _panel(axis: Any, panel: Panel) -> None:
         axis.set_xticks(range(len(words)), words, rotation=60, ha="right", fontsize=7)
         if panel.logarithmic:
             axis.set_yscale("log")
-        axis.legend(fontsize=7)
     else:
         for name, (x, y) in panel.curves.items():
             axis.plot(x, y, marker="o" if len(x) < 20 else None, ms=4, label=name)
@@ -170,7 +181,7 @@ def _panel(axis: Any, panel: Panel) -> None:
         if len(sizes) < 9 and all(isinstance(k, int) and k < 1000 for k in sizes):  # sizes, not powers of ten
             axis.set_xticks(sizes, [str(k) for k in sizes])
             axis.set_xticks([], minor=True)
-        axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))
+    axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))  # beside the curves
     axis.set_title(panel.title, fontsize=10)
     axis.set_xlabel(panel.x_label)
     axis.set_ylabel(panel.y_label)

@@ -30,7 +30,7 @@ def main(output: Path = Path("demo_output")) -> None:
     robots = motion.robots()
     introduce(console, robots)
 
-    with console.status("compiling, on as many cores as there are (kernels are cached: the next time it is at once)"):
+    with console.status("compiling on all cores (kernels are cached: the next time this takes no time)"):
         prepare()
         found = methods.kernels(robots)
         simulation, start = motion.simulation(robots)
@@ -66,9 +66,7 @@ def introduce(console: Console, robots: motion.Robots) -> None:
     robot, found = robots.ground, sarrus.diagnose(robots.ground)
     motors = sum(np.isfinite(b.joint.effort_limit).any() for b in robot.bodies)
     console.print(f"[bold]1  the robot[/bold] {ROBOT}: a humanoid of {float(robot.mass):.0f} kg with closed loops")
-    console.print(
-        "  knees by four-bars, ankles by two rods in space each; soles that touch the ground, held by nothing"
-    )
+    console.print("  four-bars as knees, two rods in space at each ankle; it stands on the ground by itself")
     console.print(
         f"  {robot.nv} dof, {motors} motors; {found.rows} rows of loops, "
         f"{found.rows - found.rank} of them redundant; mobility {found.mobility}"
@@ -91,7 +89,8 @@ def what_it_did(
     table.add_column(style="dim")
     table.add_column()
     table.add_row(
-        "method", f"loops embedded, contacts solved in every step, PD compiled in, {simulation.integrator} steps"
+        "method",
+        f"loops embedded, contacts solved in every step, PD controller compiled in, {simulation.integrator} steps",
     )
     table.add_row("time per step", f"[bold]{1e6 * seconds:.1f} us[/bold], one robot on one core")
     table.add_row("real-time factor", f"[bold]{motion.DT / seconds:,.0f}[/bold]")
@@ -118,7 +117,7 @@ def what_it_did(
 
 def compare(console: Console, measured: list[methods.Measured]) -> None:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1))
-    for column in ("method", "rows", "operations", "us/state", "", "difference"):
+    for column in ("method", "rows", "operations", "us/state", "slower", "differs"):
         table.add_column(column, justify="left" if column == "method" else "right", no_wrap=True)
     best = min(m.us for m in measured)
     for m in measured:
@@ -138,7 +137,7 @@ def compare(console: Console, measured: list[methods.Measured]) -> None:
     if any(m.operations is None for m in measured):
         console.print("  pin: Pinocchio, from the same declared data")
     else:
-        console.print("  Pinocchio is not installed, and not compared (pip install pin)")
+        console.print("  Pinocchio is not installed and was not compared (pip install pin)")
     console.print()
 
 

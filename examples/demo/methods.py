@@ -87,11 +87,11 @@ def draw(measured: list[Measured], path: Path) -> None:
     values = [m.us for m in measured][::-1]
     colors = ["#b0b7c3" if n.startswith("pin ") else "#2f6db5" if "embedding" in n else "#7fa8d9" for n in names]
     bars = axes.barh(names, values, color=colors, height=0.62)
-    axes.bar_label(bars, [f"{x:.1f} us" for x in values], padding=4, fontsize=9)
+    axes.bar_label(bars, [f"{x:.2g} us" for x in values], padding=4, fontsize=9)
     axes.set_xscale("log")
     axes.set_xlim(0.6 * min(values), 2.5 * max(values))
     axes.set_xlabel("microseconds per state, one thread")
-    axes.set_title("forward dynamics of the biped: 40 dof, 6 loops, 2 feet", loc="left", fontsize=10)
+    axes.set_title("Forward dynamics of the biped (40 dof, 6 loops, 2 feet); pin: Pinocchio", loc="left", fontsize=10)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure.savefig(path, dpi=150)

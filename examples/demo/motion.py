@@ -38,12 +38,12 @@ def squatting(trajectory: sarrus.Trajectory) -> sarrus.Trajectory:
 
 
 def loads(trajectory: sarrus.Trajectory) -> dict[str, np.ndarray]:
-    """(T,) the normal force on each sole."""
+    """Normal force (T,) on each sole."""
     contacts = trajectory.contacts
     assert contacts is not None
     found = {}
     for side in ("left", "right"):
-        of_side = np.array([a.startswith(side) for a, _ in contacts.names] + [False])  # the last: of an empty slot
+        of_side = np.array([a.startswith(side) for a, _ in contacts.names] + [False])  # the last: empty slots
         found[side] = np.sum(contacts.normal_forces * of_side[contacts.numbers], axis=-1)
     return found
 

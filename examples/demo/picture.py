@@ -1,4 +1,4 @@
-"""The demo's picture: the robot on the ground at some moments, with what the ground does to it, and loads over time."""
+"""The demo's picture: the robot at some moments with its contact forces, and what its feet carry over time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MOMENTS = {
     0.0: "dropped",
     0.3: "landed",
     1.8: "squats",
-    3.9: "left foot",
-    5.6: "right foot",
-    7.3: "left foot",
+    3.9: "left foot steps",
+    5.6: "right foot steps",
+    7.3: "left foot steps",
     9.0: "stands",
 }
 APART = 0.85  # metres between robots in the picture
@@ -38,19 +38,19 @@ def draw(robots: motion.Robots, trajectory: sarrus.Trajectory, path: Path) -> No
     above.axhline(0.0, color="#6b6456", linewidth=1.0, zorder=1)
     above.set(aspect="equal", ylim=(-0.08, 1.92), xlim=(-0.5, (len(MOMENTS) - 1) * APART + 0.7), xticks=[], yticks=[])
     above.set_title(
-        "a humanoid with closed loops on the ground, held by nothing; green: forces of contacts", loc="left"
+        "A humanoid with closed loops in its legs, with nothing holding it up; green: contact forces", loc="left"
     )
     loads, weight = motion.loads(trajectory), 9.81 * float(robots.ground.mass)
     for side, color in (("left", LEFT), ("right", RIGHT)):
         below.plot(trajectory.time, loads[side], color=color, linewidth=1.0, label=f"{side} sole")
     below.axhline(weight, color="#888888", linewidth=0.8, linestyle="--", label="weight")
     below.set(ylim=(0.0, 2.0 * weight), ylabel="load [N]", xlim=(0.0, motion.SECONDS))
-    below.legend(loc="upper right", ncols=3, fontsize=8, frameon=False)
+    below.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9, frameon=False)  # beside the curves
     lowest.plot(trajectory.time, 1e3 * trajectory.q[:, 2], color=EDGE, label="up")
-    lowest.plot(trajectory.time, 1e3 * trajectory.q[:, 0], color=FORCE, label="ahead")
-    lowest.plot(trajectory.time, 1e3 * trajectory.q[:, 1], color=RIGHT, label="aside")
+    lowest.plot(trajectory.time, 1e3 * trajectory.q[:, 0], color=FORCE, label="forward")
+    lowest.plot(trajectory.time, 1e3 * trajectory.q[:, 1], color=RIGHT, label="left")
     lowest.set(ylabel="torso [mm]", xlabel="time [s]", xlim=(0.0, motion.SECONDS))
-    lowest.legend(loc="upper left", ncols=3, fontsize=8, frameon=False)
+    lowest.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9, frameon=False)
     for axes in (above, below, lowest):
         axes.spines[["top", "right"]].set_visible(False)
     above.spines[["left", "bottom"]].set_visible(False)

@@ -34,15 +34,21 @@ def draw_film(motion: sarrus.Trajectory, path: Path) -> None:
             film.plot(points[-1, 0] - x0, points[-1, 2], "o", color=color, ms=5)
         film.text(shift, 0.44, f"{motion.time[action]:.1f} s", ha="center")
     film.axhline(0.0, color="black")
-    film.set(aspect="equal", ylim=(-0.03, 0.5), title="from the side, every 0.1 s", xticks=[], ylabel="m")
+    film.set(
+        aspect="equal",
+        ylim=(-0.03, 0.5),
+        title="What was learned, from the side, every 0.1 s",
+        xticks=[],
+        ylabel="height [m]",
+    )
     for leg, color in zip(LEGS, COLORS, strict=True):
         heights.plot(motion.time, at[f"{leg}_foot"][:, 2], color=color, label=leg)
-    heights.set(ylabel="feet, m")
-    heights.legend(ncols=4, loc="upper right")
-    speeds.plot(motion.time, motion.v[:, 0], label="forward, m/s")
-    speeds.plot(motion.time, motion.q[:, 2], label="height of the trunk, m")
-    speeds.set(xlabel="s")
-    speeds.legend(loc="lower right")
+    heights.set(ylabel="height of the feet [m]")
+    speeds.plot(motion.time, motion.v[:, 0], label="forward velocity [m/s]")
+    speeds.plot(motion.time, motion.q[:, 2], label="height of the trunk [m]")
+    speeds.set(xlabel="time [s]", ylabel="trunk [m/s, m]")
+    for axes in (heights, speeds):  # beside the curves
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     figure.savefig(path, dpi=70)
     plt.close(figure)
 
@@ -55,8 +61,9 @@ def draw_curves(output: Path) -> None:
         seconds, steps, reward, _ = np.loadtxt(file, delimiter=",", ndmin=2).T
         for panel, x in zip(panels, (seconds, steps / 1e6), strict=True):
             panel.plot(x, reward, label=file.stem.removeprefix("curve_"))
-    panels[0].set(xlabel="seconds", ylabel="reward per action")
+    panels[0].set(xlabel="time [s]", ylabel="reward per action [-]")
     panels[1].set(xlabel="millions of actions")
-    panels[1].legend()
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, title="task, seed")
+    figure.suptitle("Learning: rewards over time and over actions")
     figure.savefig(output / "curves.png", dpi=80)
     plt.close(figure)

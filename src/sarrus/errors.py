@@ -70,7 +70,9 @@ class RankWarning(UserWarning):
 def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameError:
     """An error that says what was asked for, what is closest and what there is."""
     names = [str(v) for v in valid]
-    close = get_close_matches(str(name), names, n=1)
+    asked = str(name).lower()
+    longer = [known for known in names if len(asked) > 1 and asked in known.lower()]  # "hyq" of "hyq_no_sensors"
+    close = get_close_matches(str(name), names, n=1) or longer
     hint = f" Did you mean {close[0]!r}?" if close else ""
     shown = ", ".join(names[:40]) + (f", ... ({len(names)} in all)" if len(names) > 40 else "")
     return UnknownNameError(f"unknown {kind} {name!r}.{hint} Valid: {shown or 'none'}")

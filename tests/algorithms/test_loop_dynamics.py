@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sarrus
+from benchmarks.robots import shared_directory
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.solvers.proximal import penalties
 from sarrus.model.builder import ModelBuilder
@@ -299,7 +299,7 @@ def test_methods_of_links_refuse_loops(method):
         sarrus.forward_dynamics(model, q, v, tau, method=method)
 
 
-ROBOTS = Path(__file__).parents[3] / "shared" / "robots"
+ROBOTS = shared_directory() / "robots"
 
 
 @pytest.mark.parametrize("file", ["cassie/cassie.xml", "digit/digit-v3.xml"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,10 +12,11 @@ from sarrus import zoo
 from sarrus.mechanics.solvers.loop_delassus import rows_at_rest
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.mechanics.solvers.loop_roots import early_roots, loop_roots
-from sarrus.model.bodies import WORLD
+from sarrus.model.bodies import WORLD, Placement
 from sarrus.model.constraints import CLOSURES, Coupling, Distance, LoopClosure, contact, link_rows
 from sarrus.model.state import random_state
 from sarrus.model.tree import tree_of
+from sarrus.status import Status
 from tests.oracles.loops import assembled, kkt, solve
 
 METHODS = ("prox_ltl", "prox_bbo", "bbo")
@@ -140,6 +143,31 @@ def test_conflicting_rows_are_told_and_finite():
         r = sarrus.forward_dynamics(model, q, v, np.ones(3), method=method)
         assert r.status != 0.0
         assert all(np.isfinite(x).all() for x in r)
+
+
+@pytest.mark.parametrize("method", ["constrained_aba", "lcaba", "prox_pv", "prox_ltl", "prox_bbo"])
+@pytest.mark.parametrize(("dtype", "powers"), [(float, (300, 500, 860, 960)), (np.float32, (32, 60, 90))])
+def test_the_size_of_forces_decides_nothing(method, dtype, powers):
+    """Without gravity and at rest everything is proportional to torques, by powers of two to the last digit.
+
+    Nine rows hold a foot of six freedoms; then one point of it is asked to move away from the others, too.
+    """
+    model = zoo.chain(6, floating=True).with_gravity((0.0, 0.0, 0.0))
+    tip = model.frame("tip")
+    corners = [replace(tip, name=f"corner_{k}", placement=Placement(np.eye(3), x)) for k, x in enumerate(np.eye(3))]
+    model = replace(model, frames=(*model.frames, *corners))
+    model = model.with_constraints(*(contact(f.name, 3, k="input") for f in corners))
+    q, v = random_state(model, rng=4)
+    tau = np.random.default_rng(5).normal(size=model.nv)
+    kernel = sarrus.compile(model, method, inputs=("q", "v", "tau", "k"), dtype=dtype)
+    for k in (np.zeros(9), np.eye(9)[0]):
+        usual = kernel(q, 0.0 * v, 2.0**20 * tau, 2.0**20 * k)
+        if dtype is float:
+            assert usual.status == (Status.INFEASIBLE if k.any() else Status.OK)
+        for power in powers:
+            huge = kernel(q, 0.0 * v, 2.0**power * tau, 2.0**power * k)
+            assert (huge.status, huge.iterations) == (usual.status, usual.iterations), power
+            np.testing.assert_array_equal(huge.qdd * dtype(2.0 ** (20 - power)), usual.qdd)
 
 
 def test_no_constraints_is_aba():

@@ -208,3 +208,29 @@ def test_masked_arrays_whose_module_is_being_imported(monkeypatch):
     monkeypatch.setitem(sys.modules, "numpy.ma", ModuleType("numpy.ma"))
     model = sarrus.zoo.chain(2)
     assert np.isfinite(sarrus.aba(model, [0.1, 0.2], np.zeros(2), np.zeros(2))).all()
+
+
+def test_matrix_symbols_of_casadi_are_taken_too():
+    """MX, of which large problems are made: integrate, difference, algorithms with one, several and 3D outputs."""
+    model = sarrus.zoo.biped(arms=False)
+    q, v = sarrus.random_state(model, 0)
+    other, _ = sarrus.random_state(model, 1)
+    tau = np.linspace(-1.0, 1.0, model.nv)
+    Q, V, R = ca.MX.sym("q", model.nq), ca.MX.sym("v", model.nv), ca.MX.sym("r", model.nq)
+
+    def values(*outputs):
+        return [np.array(x) for x in ca.Function("f", [Q, V, R], outputs).call([q, v, other])]
+
+    moved, apart = values(sarrus.integrate(model, Q, V), sarrus.difference(model, Q, R))
+    np.testing.assert_allclose(moved[:, 0], sarrus.integrate(model, q, v), atol=1e-13)
+    np.testing.assert_allclose(apart[:, 0], sarrus.difference(model, q, other), atol=1e-13)
+    accelerations, forces = values(*sarrus.lcaba(model, Q, V, tau)[:2])  # tau: numbers beside symbols
+    x, xd = ca.SX.sym("q", model.nq), ca.SX.sym("v", model.nv)
+    scalar = ca.Function("g", [x, xd], sarrus.lcaba(model, x, xd, tau)[:2]).call([q, v])
+    for found, expected in zip((accelerations, forces), scalar, strict=True):
+        np.testing.assert_allclose(found, np.array(expected), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(accelerations[:, 0], sarrus.lcaba(model, q, v, tau).qdd, rtol=1e-7)
+    (last,) = values(sarrus.forward_kinematics(model, Q).rotation[-1])
+    np.testing.assert_allclose(last, sarrus.forward_kinematics(model, q).rotation[-1], atol=1e-13)
+    with pytest.raises(StateError, match="expected 35 elements, got a CasADi matrix"):
+        sarrus.integrate(model, ca.MX.sym("q", 3), V)

@@ -48,6 +48,11 @@ def test_help_and_version():
         assert command in text
 
 
+def test_arguments_of_the_zoo_in_parentheses(monkeypatch, capsys):
+    words = fails(monkeypatch, capsys, "info", "zoo:stem(2, 3)")
+    assert "separated by colons: zoo:stem:2:3" in words
+
+
 @pytest.mark.parametrize("robot", ["zoo:chain:3", "zoo:four_bar", "zoo:chain_welded_tip:3", "zoo:sarrus_linkage"])
 def test_info(robot):
     assert "operation counts" in run("info", robot)
@@ -235,7 +240,11 @@ def test_cite():
     [
         (["info", "nowhere.urdf"], "nowhere.urdf"),
         (["info", "zoo:dragon"], "Valid: .*four_bar"),
-        (["info", "zoo:chain:x"], "takes"),
+        (["info", "zoo:chain:x"], r"write zoo:chain:N\[:FLOATING=False\]: 'x' is not a number"),
+        (["info", "zoo:chain"], "n is not given"),
+        (["info", "zoo:chain:1:0:3"], "3 arguments are too many"),
+        (["view", "zoo:chain:3", "--port", "70000"], "from 0 to 65535"),
+        (["view", "zoo:chain:3", "--host", "no such host"], "no address of this machine"),
         (["check", "zoo:four_bar", "--q", "1,2"], "expected shape"),
         (["check", "zoo:four_bar", "--q", "a b c"], "3 numbers"),
         (["bench", "zoo:chain:2", "--method", "magic"], "Valid: .*aba"),

@@ -161,7 +161,7 @@ def test_states_that_diverge_are_told_in_words_and_by_exit_code_1():
     [
         (["zoo:dragon"], "Valid"),
         (["zoo:chain:2", "--dt", "-1"], "positive"),
-        (["zoo:chain:2", "--duration", "nan"], "positive"),
+        (["zoo:chain:2", "--duration", "nan"], "zero or more"),
         (["zoo:chain:2", "--integrator", "euler"], "rk4"),
         (["zoo:chain:2", "--restitution", "0.5", "--no-contacts"], "cannot be combined with --no-contacts"),
         (["zoo:chain:2", "--restitution", "2"], "from 0 to 1"),
@@ -291,8 +291,8 @@ def test_what_touches_in_the_end_is_said(ball):
     assert (end["count"], end["geometries"]) == (1, ["ball"])
     assert end["normal_force"] == pytest.approx(9.81 * 1000.0 * 4.0 / 3.0 * np.pi * 1e-3, rel=1e-4)
     text = run(ball, "-d", "1")
-    assert "1 in the end (ball), 41.09 N in all, weight 41.09 N" in text
-    assert "none in the end" in run(ball, "-d", "0.01")
+    assert "1 at the end (ball), 41.09 N in all, weight 41.09 N" in text
+    assert "none at the end" in run(ball, "-d", "0.01")
 
 
 def test_a_ball_bounces_or_falls_through_the_floor_if_it_is_told_to(ball, tmp_path):
@@ -322,6 +322,22 @@ def test_what_nothing_brakes_is_stepped_by_rk4_and_that_is_said():
     assert said["energy_drift"] < 1e-9
     assert any("nothing brakes: rk4" in note for note in said["notes"])
     assert as_json("zoo:four_bar", "-d", "0.1", "-c", "pd")["integrator"] != "rk4"
+
+
+SUNK = """<mujoco><worldbody>{floor}<body><freejoint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>"""
+
+
+def test_a_robot_that_would_start_inside_the_floor_is_lifted_or_told(tmp_path):
+    bare, scene = tmp_path / "bare.xml", tmp_path / "scene.xml"
+    bare.write_text(SUNK.format(floor=""))
+    scene.write_text(SUNK.format(floor="<geom type='plane' size='1 1 1'/>"))
+    lifted = as_json(str(bare), "-d", "0.01", "--ground")
+    assert any("lifted by 0.1 m onto the floor" in note for note in lifted["notes"])
+    assert set(lifted["statuses"]) == {"ok"}
+    put = as_json(str(bare), "-d", "0", "--ground", "--q", "0 0 0 0 0 0 1")["notes"]
+    assert any("starts 0.1 m inside the ground" in note for note in put)
+    assert any("starts 0.1 m inside the ground" in note for note in as_json(str(scene), "-d", "0")["notes"])
+    assert not any("inside the ground" in note for note in as_json(str(scene), "-d", "0", "--no-contacts")["notes"])
 
 
 def test_a_robot_without_ground_is_told_so_and_gets_one():

@@ -86,3 +86,27 @@ def test_many_callers_at_once():
     for thread in callers:
         thread.join()
     assert not failures
+
+
+def test_a_thread_that_gets_no_core_is_not_waited_for_and_works_later(monkeypatch):
+    """As on a busy machine: its jobs are withdrawn, and it never touches them."""
+    gate = threading.Event()
+
+    class Late(crew._Worker):
+        def _live(self):
+            gate.wait()
+            super()._live()
+
+    free = [Late()]
+    monkeypatch.setattr(crew, "_free_workers", lambda process: free)
+    for _ in range(3):
+        times, by, _ = taken(400, 4, 2)
+        assert (times == 1).all()
+        assert by == {threading.get_ident()}
+    gate.set()
+    for _ in range(50):
+        times, by, _ = taken(400, 4, 2, seconds=0.001)
+        assert (times == 1).all()
+        if len(by) == 2:
+            return
+    pytest.fail("it never worked again")

@@ -136,6 +136,12 @@ def test_a_difference_and_its_opposite_are_one_operation(g, xyz):
     assert operations(g) == [Op.SUB, Op.NEG]
 
 
+def test_the_size_of_the_opposite(g, xyz):
+    x = xyz[0]
+    assert abs(-x) is abs(x)
+    assert operations(g) == [Op.NEG, Op.ABS]
+
+
 def test_signs_float_outwards(g, xyz):
     x, y, z = xyz
     assert -(-x) is x  # noqa: B002

@@ -178,3 +178,9 @@ def test_what_cannot_be_said_is_said():
     assert all(word in lines for word in ("armature", "stiffness", "gravity", "distance"))
     assert "distance" in "\n".join(model.to_mjcf().lost_physics)
     assert sarrus.load(model.to_mjcf().text).gravity[2] == -1.6
+
+
+def test_folders_of_a_file_are_made(tmp_path):
+    sarrus.zoo.chain(2).to_mjcf(tmp_path / "new" / "robot.xml")
+    sarrus.zoo.chain(2).to_urdf(tmp_path / "newer" / "robot.urdf")
+    assert sarrus.load(tmp_path / "new" / "robot.xml").nv == sarrus.load(tmp_path / "newer" / "robot.urdf").nv == 2

@@ -33,6 +33,8 @@ def test_robots_of_the_package_by_name():
     assert sarrus.load("example:solo12", floating_base=True).nv == 18
     with pytest.raises(UnknownNameError, match="Valid"):
         sarrus.load("example:no_such_robot")
+    with pytest.raises(sarrus.errors.UnknownNameError, match="Did you mean 'hyq_no_sensors'"):
+        sarrus.load("example:hyq")  # a part of a name is a hint, too
 
 
 def test_names_that_clash_get_the_robots_name():

@@ -110,6 +110,8 @@ def test_names_positions_and_embedded_models_are_checked():
     assert model.lock(model.joint_names[1]).nv == 2
     with pytest.raises(UnknownNameError, match="Valid"):
         model.lock("elbow")
+    with pytest.raises(StateError, match="expected names of joints"):
+        sarrus.zoo.chain(3).lock(3)
     with pytest.raises(StateError, match="1 coordinates"):
         model.lock({model.joint_names[0]: [0.0, 1.0]})
     with pytest.raises(UnsupportedError, match="spanning"):

@@ -10,10 +10,11 @@ import pytest
 import sarrus
 from sarrus import zoo
 from sarrus.calls import defaults
+from sarrus.codegen.runtime import cache as disk
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.solvers.elimination_order import minimum_degree, minimum_fill, plain_minimum_degree
 from sarrus.planning.cost import cost_of
-from sarrus.planning.kept_plans import kept_plan, known_plan
+from sarrus.planning.kept_plans import _name, kept_plan, known_plan
 from sarrus.planning.orders import coupled_links, estimate, proposed_orders
 from sarrus.planning.plan import Plan
 from sarrus.planning.search import structural_plan
@@ -234,3 +235,39 @@ def test_a_loop_is_counted_as_often_as_it_runs():
 
 def test_a_model_of_nothing_has_a_plan():
     assert sarrus.plan(sarrus.ModelBuilder("nothing").build(), cache=False).candidates[0].method == "aba"
+
+
+def test_long_chains_are_planned_without_tracing_what_factors_their_mass_matrix():
+    """A hundred links deep: 330,000 operations for L^T D L alone, and seconds to trace; the best takes 25,000."""
+    model = sarrus.zoo.chain(100).with_constraints(sarrus.contact("tip", 6))
+    found = sarrus.plan(model, cache=False)
+    left_out = {x.method: x.ruled_out for x in found.candidates if x.ruled_out}
+    assert set(left_out) == {"ltl", "prox_ltl"}
+    assert all("factoring the mass matrix alone takes some 3" in why for why in left_out.values())
+    assert found.chosen.operations < 30_000
+
+
+def test_clusters_of_another_model_are_refused():
+    """A plan's options are data, which may be handed to the wrong model: a loop of the same name, with more links."""
+    six, eight = sarrus.zoo.cycle(6), sarrus.zoo.cycle(8)
+    plan = sarrus.plan(six, cache=False)
+    assert plan.clusters
+    assert [c.name for c in six.constraints] == [c.name for c in eight.constraints]
+    q, v = sarrus.random_state(eight, 0)
+    with pytest.raises(UnsupportedError, match="these clusters are of another model"):
+        sarrus.forward_dynamics(eight, q, v, 0.0 * v, method=plan.algorithm, **plan.options)
+    q, v = sarrus.random_state(six, 0)
+    assert sarrus.forward_dynamics(zoo.cycle(6), q, v, 0.0 * v, method=plan.algorithm, **plan.options).status == 0
+
+
+@pytest.mark.parametrize("damage", [{"method": "nonsense"}, {"bodies": [98, 99]}, {"bodies": [0]}, {"digest": "0"}])
+def test_a_plan_on_disk_that_does_not_fit_is_made_again(damage, cache):
+    """Sealed, and all the same of no use: of another version, say, in which a method had another name."""
+    good = sarrus.plan(sarrus.zoo.four_bar())
+    data = json.loads(good.to_json())
+    for where in (data, data["candidates"][0], data["clusters"][0]):
+        where.update({name: x for name, x in damage.items() if name in where})
+    model = sarrus.zoo.four_bar()
+    disk.save(_name(model, True), json.dumps(data).encode())
+    assert kept_plan(model) is None
+    assert sarrus.plan(model) == good

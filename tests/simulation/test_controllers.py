@@ -189,3 +189,19 @@ class TestBadControllers:
             sarrus.simulate(MODEL, controller=lambda t, q, v: np.zeros(3))
         with pytest.raises(StateError, match=r"not finite at t = 0\.005 s"):
             sarrus.simulate(MODEL, controller=lambda t, q, v: q * (np.nan if t > 0.0045 else 0.0))
+
+
+def test_gains_that_effort_limits_keep_explicit_are_told_where_they_are_too_stiff():
+    builder = sarrus.ModelBuilder("servo")
+    builder.add_body("arm", axis=(0, 1, 0), mass=1.0, com=(0, 0, 0.1), inertia=1e-3 * np.eye(3), effort_limit=5.0)
+    arm = builder.build()
+    stiff = sarrus.pd(10.0, 50.0, np.zeros(1))  # dt d / m is about 4.5
+
+    def notes(controller, **forces):
+        return " ".join(sarrus.Simulation(arm, controller=controller, joint_forces=sarrus.JointForces(**forces)).notes)
+
+    assert "gains too stiff for this step: arm_joint" in notes(stiff)
+    assert "too stiff" not in notes(stiff, effort=False)
+    assert "too stiff" not in notes(sarrus.pd(10.0, 1.0, np.zeros(1)))
+    swings = sarrus.simulate(arm, [0.5], controller=stiff, duration=0.2)
+    assert np.abs(np.diff(np.sign(swings.v[:, 0]))).sum() > 100, "as it is said: the velocity flips in every step"

@@ -95,6 +95,8 @@ def test_arguments_are_checked():
     for wrong in ((0.0, 1.0), (0.0, np.nan, 0.0), "there", np.zeros((4, 4))):
         with pytest.raises(StateError):
             sarrus.inverse_kinematics(ARM, {"tip": wrong})
+    with pytest.raises(StateError, match="expected positions or poses by frame"):
+        sarrus.inverse_kinematics(sarrus.zoo.chain(3), [1.0, 2.0, 3.0])
     with pytest.raises(StateError, match="no target"):
         sarrus.inverse_kinematics(ARM)
     with pytest.raises(StateError, match="on the world"):

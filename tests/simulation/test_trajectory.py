@@ -183,3 +183,18 @@ def test_plots(tmp_path, make, batch):
     assert len(x.plot(joints=[x.joint_names[-1]]).axes[0].lines) <= 3
     with pytest.raises(UnknownNameError):
         x.plot(joints=["nothing"])
+
+
+def test_a_plot_shows_what_the_ground_carries_and_its_legends_hide_no_curve():
+    pytest.importorskip("matplotlib")
+    robot = zoo.geared_quadruped().with_ground(friction=0.8)
+    motion = sarrus.Simulation(sarrus.embed(robot), controller=sarrus.pd(400.0, 8.0, robot.home)).run(duration=0.3)
+    figure = motion.plot()
+    panels = {axes.get_ylabel(): axes for axes in figure.axes}
+    carried = [line.get_ydata()[-1] for line in panels["normal forces of contacts [N]"].lines]
+    assert len(carried) == 4
+    assert sum(carried) == pytest.approx(9.81 * float(robot.mass), rel=1e-2)
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        assert legend is None or legend.get_window_extent().x0 >= axes.get_window_extent().x1

@@ -15,7 +15,7 @@ from sarrus.calls.evaluator import evaluator_of
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
 from sarrus.codegen.tape.trace import op_count, trace
-from sarrus.errors import StateError
+from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.registry.algorithm import AnyAlgorithm, ReadyCall, batch_size, install, interpreting
@@ -89,6 +89,23 @@ def check_arrays(
 def _symbolic(model: Model, algorithm: AnyAlgorithm, given: dict[str, Any], options: dict[str, Any]) -> Any:
     import casadi as ca
 
+    if not any(isinstance(x, ca.MX) for x in given.values()):
+        return algorithm.result(_expressions(model, algorithm, given, options))
+    if not model.is_numeric:
+        raise UnsupportedError(f"{algorithm.name}: a model of symbols takes SX, not MX")
+    # MX has no elements to compute with: the same expressions of SX, called as a function.
+    values = {name: ca.MX(x if is_casadi(x) else ca.DM(np.asarray(x, float))) for name, x in given.items()}
+    symbols = {name: ca.SX.sym(name, x.shape[0], x.shape[1]) for name, x in values.items()}
+    outputs = _expressions(model, algorithm, symbols, options)
+    flat = [x for output in outputs for x in (output if isinstance(output, list) else [output])]
+    found = iter(ca.Function(algorithm.name, list(symbols.values()), flat).call(list(values.values())))
+    return algorithm.result([[next(found) for _ in x] if isinstance(x, list) else next(found) for x in outputs])
+
+
+def _expressions(model: Model, algorithm: AnyAlgorithm, given: dict[str, Any], options: dict[str, Any]) -> list[Any]:
+    """The outputs as expressions of SX, or lists of them."""
+    import casadi as ca
+
     tape = trace(model, algorithm, inputs=tuple(given), **options)
     inputs: list[Any] = []
     for port in tape.inputs:
@@ -102,7 +119,7 @@ def _symbolic(model: Model, algorithm: AnyAlgorithm, given: dict[str, Any], opti
         tall = value.T if len(port.shape) == 2 else value  # CasADi counts down columns
         inputs.append([tall[k] for k in range(port.size)])
     values = interpret.run(tape, inputs, symbolic=True)
-    return algorithm.result([_casadi_matrix(x, port.shape) for x, port in zip(values, tape.outputs, strict=True)])
+    return [_casadi_matrix(x, port.shape) for x, port in zip(values, tape.outputs, strict=True)]
 
 
 def _casadi_matrix(values: list, shape: tuple[int, ...]) -> Any:

@@ -42,6 +42,7 @@ def bench(
     rounds: Annotated[int, typer.Option(help="Rounds of interleaved timing.", min=1)] = 9,
     frame: arguments.FrameName = None,
     floating_base: arguments.FloatingBase = None,
+    extended: arguments.Extended = None,
     allow_outside: arguments.AllowOutside = False,
     as_json: arguments.AsJson = False,
 ) -> None:
@@ -56,7 +57,7 @@ def bench(
     Every contestant is validated first; all are timed in one run, interleaved, and ratios are medians within rounds.
     """
     console = Console()
-    model = arguments.robot_for(robot, floating_base, method, allow_outside)
+    model = arguments.robot_for(robot, floating_base, method, extended, allow_outside)
     with Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("compiling", total=rounds + 3)
         report = measure(

@@ -18,6 +18,7 @@ def codegen(
     method: arguments.Method = "aba",
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write into.")] = Path(),
     floating_base: arguments.FloatingBase = None,
+    extended: arguments.Extended = None,
     allow_outside: arguments.AllowOutside = False,
     frame: arguments.FrameName = None,
     single_precision: Annotated[bool, typer.Option("--float32", help="Use float instead of double.")] = False,
@@ -30,7 +31,7 @@ def codegen(
 
     Compile it with any C compiler and link with -lm; the header documents the function.
     """
-    model = arguments.robot_for(robot, floating_base, method, allow_outside)
+    model = arguments.robot_for(robot, floating_base, method, extended, allow_outside)
     options: dict[str, Any] = dict(arguments.frame_option(method, model, frame))
     tape = trace(model, method, **options)
     name = identifier(f"{model.name}_{method}")

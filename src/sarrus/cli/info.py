@@ -30,6 +30,7 @@ _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 def info(
     robot: arguments.Robot,
     floating_base: arguments.FloatingBase = None,
+    extended: arguments.Extended = None,
     allow_outside: arguments.AllowOutside = False,
     compiled: arguments.Compiled = None,
     as_json: arguments.AsJson = False,
@@ -42,7 +43,7 @@ def info(
     """
     console = Console()
     with spinner("loading", as_json) as say:
-        model = arguments.robot_from(robot, floating_base, allow_outside=allow_outside)
+        model = arguments.robot_from(robot, floating_base, extended, allow_outside)
         kernels = [compiled_kernel(model, method, say) for method in compiled or ()]
         counts, refused = {}, {}
         for name, algorithm in catalog().items():

@@ -21,7 +21,7 @@ from sarrus.cli import arguments
 from sarrus.cli.cluster import simulate_on_cluster
 from sarrus.cli.console import print_plain
 from sarrus.cli.simulation_report import report, show
-from sarrus.cli.simulation_start import initial_state, integrator_for, outside_limits
+from sarrus.cli.simulation_start import above_ground, initial_state, integrator_for, outside_limits
 from sarrus.cli.view import show_until_closed
 from sarrus.errors import MissingDependencyError, StateError
 from sarrus.model.model import Model
@@ -95,6 +95,7 @@ def simulate(
         typer.Option("--exact-friction", help="Let dry joint friction stick and slip without a step's delay (slower)."),
     ] = False,
     limits: Annotated[bool, typer.Option("--limits/--no-limits", help="Whether joint limits are enforced.")] = True,
+    effort: Annotated[bool, typer.Option("--effort/--no-effort", help="Whether effort limits cut motors.")] = True,
     slots: Annotated[
         int | None, typer.Option(min=1, help="How many contacts there may be at a time. Default: an estimate.")
     ] = None,
@@ -167,7 +168,7 @@ def simulate(
     Exit codes: 0 success, 1 states did not converge or diverged, 2 bad usage, 130 Ctrl-C.
     """
     if not (np.isfinite(duration) and duration >= 0.0):
-        raise StateError(f"--duration {duration:g}: expected a positive number of seconds")
+        raise StateError(f"--duration {duration:g}: expected a number of seconds, zero or more")
     if dt is not None and not (np.isfinite(dt) and dt > 0.0):
         raise StateError(f"--dt {dt:g}: expected a positive number of seconds")
     if q is not None and keyframe is not None:
@@ -194,6 +195,8 @@ def simulate(
             key = None if keyframe is None else loaded.keyframes[keyframe]
             wanted = q or ("home" if batch is None else "random")
             start = initial_state(loaded, wanted if key is None else (key, keyframe or ""), batch, seed)
+            if contacts:
+                start = above_ground(loaded, start, lift=ground and q is None and key is None)
             q0, v0 = start.q, start.v
             model = sarrus.embed(loaded) if embed else loaded
             dt = dt or loaded.time_step or _DT
@@ -213,7 +216,7 @@ def simulate(
             integrator, notes = integrator_for(model, integrator, options, dt, chosen is not None)
             simulation = sarrus.Simulation(
                 model, dt, integrator, method, controller=chosen, stabilization=stabilization, contacts=options,
-                joint_forces=sarrus.JointForces(limits=limits),
+                joint_forces=sarrus.JointForces(limits=limits, effort=effort),
                 project_every="auto" if project_every is None else project_every or None,
                 record=FIELDS if batch is None else ("q", "v", "status"),
                 record_every=every or (1 if batch is None else max(1, round(duration / dt) // _BATCH_RECORDS)),

@@ -1,4 +1,4 @@
-"""What came of a simulation: what touches in the end, where it went wrong and what to try."""
+"""What came of a simulation: what touches at the end, where it went wrong and what to try."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sarrus.status import Status
 
 
 def contacts_at_end(trajectory: Trajectory) -> dict[str, Any] | None:
-    """How many contacts carry something in the end, how much, and of whom; None: none were recorded."""
+    """How many contacts carry something at the end, how much, and of whom; None: none were recorded."""
     contacts = trajectory.contacts
     if contacts is None or trajectory.batch is not None or not len(trajectory):
         return None

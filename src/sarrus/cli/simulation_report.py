@@ -114,16 +114,16 @@ def show(console: Console, summary: dict[str, Any]) -> None:
 
 
 def _touching(summary: dict[str, Any]) -> str:
-    """What touches in the end, in words."""
+    """What touches at the end, in words."""
     places = f"{summary['contacts']:,} places where something may touch"
     end = summary["contacts_at_end"]
     if end is None:
         return places
     if not end["count"]:
-        return f"none in the end; {places}"
+        return f"none at the end; {places}"
     who = escape(", ".join(end["geometries"][:4])) + (", ..." if len(end["geometries"]) > 4 else "")
     force = f"{end['normal_force']:.4g} N in all, weight {summary['weight']:.4g} N"
-    return f"{end['count']} in the end ({who}), {force}; {places}"
+    return f"{end['count']} at the end ({who}), {force}; {places}"
 
 
 def _how_closed(summary: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 import sarrus
 from sarrus.cli import arguments
+from sarrus.errors import UnsupportedError
 from sarrus.model.keyframes import Keyframe
 from sarrus.model.model import Model
 from sarrus.simulation.contact.limits import limits_of
@@ -17,6 +18,7 @@ from sarrus.simulation.stiffness import stiff_joints
 from sarrus.spatial.arrays import Array
 
 _CLOSED = 1e-9  # metres or radians: what is nearer to its loops is not worth a word
+_SUNK = 1e-3  # metres inside the ground that are nothing to worry about
 _NOTHING = 1e-6  # by which a joint may be outside its limits without a word
 
 
@@ -92,6 +94,22 @@ def start_at(model: Model, keyframe: Keyframe, name: str) -> Start:
         closed, v,
         [f"keyframe {name!r} is not quite on the loops: projected onto them, which moves {joint} by {change[k]:.2g}"],
     )  # fmt: skip
+
+
+def above_ground(model: Model, start: Start, lift: bool) -> Start:
+    """What would start inside the ground: lifted onto it (a floor that was added knows no pose), or a word about it."""
+    try:
+        standing = sarrus.put_down(model, start.q)
+    except UnsupportedError:  # no ground, or nothing that could be lifted
+        return start
+    depth = (standing - start.q).max(axis=-1)  # (B,) or ()
+    if not (depth > _SUNK).any():
+        return start
+    if not lift:
+        note = f"starts {depth.max():.3g} m inside the ground, which pushes it out (`sarrus.put_down` lifts it onto it)"
+        return start._replace(notes=[*start.notes, note])
+    note = f"lifted by {depth.max():.3g} m onto the floor, in which it would start (--q says where else)"
+    return Start(np.where(depth[..., None] > _SUNK, standing, start.q), start.v, [*start.notes, note])
 
 
 def outside_limits(model: Model, q: Array) -> list[str]:

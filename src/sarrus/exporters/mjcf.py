@@ -69,7 +69,7 @@ class _Writer:
         for geometry in self.model.geometries:
             self._geom(geometry)
         if self.model.visuals:
-            self.report.add("pictures: not written")
+            self.report.add("visual shapes: not written")
         add_equalities(self.model, self.root, self.joints, self.report, self._named_frame)
         add_actuators(self.model, self.root, self.joints, self.report)
         if self.model.gravity_compensation.weights:

@@ -58,7 +58,7 @@ class _Writer:
         for visual in self.model.visuals:
             shown = visual.shape if isinstance(visual.shape, (Box, Sphere, Cylinder, Mesh)) else None
             if shown is None:
-                self.report.add(f"pictures of {type(visual.shape).__name__}: not written")
+                self.report.add(f"visual shapes ({type(visual.shape).__name__}): not written")
             elif not visual.collision:
                 _shape(child(self.links[visual.body], "visual"), visual.placement, shown)
         self._geometries()

@@ -39,6 +39,7 @@ class Report:
         ElementTree.indent(root)
         text = ElementTree.tostring(root, encoding="unicode") + "\n"
         if path is not None:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)  # as `Kernel.to_c` does
             Path(path).write_text(text, encoding="utf-8")
         lost = tuple(line for line, is_lost in self._lines.items() if is_lost)
         return Written(text, (*lost, *(line for line, is_lost in self._lines.items() if not is_lost)), lost)

@@ -64,6 +64,22 @@ def find_clusters(model: Model, constraints: Sequence[Constraint]) -> list[Clust
     return found
 
 
+def check_clusters(model: Model, clusters: Sequence[Cluster]) -> None:
+    """UnsupportedError for clusters of another model: plans hand them on as options, with numbers of bodies in them."""
+    embedded = {name for cluster in clusters for name in cluster.constraints}
+    mine = [c for c in model.active_constraints if c.name in embedded]
+    made = {cluster.constraints: cluster for cluster in find_clusters(model, mine)}
+    for cluster in clusters:
+        expected = made.get(cluster.constraints)
+        velocities = sorted((*cluster.independent, *cluster.dependent))
+        fits = expected is not None and (cluster.bodies, cluster.output) == (expected.bodies, expected.output)
+        if not fits or velocities != [x for i in cluster.bodies for x in range(model.nv)[model.layout.v[i]]]:
+            raise UnsupportedError(
+                f"{model.name!r} has no cluster like that of {', '.join(cluster.constraints)}: these clusters "
+                "are of another model. Use `sarrus.plan(model)` for those of this one"
+            )
+
+
 def _grow(tree: Tree, groups: list[Group]) -> bool:
     """Let a group that hangs on several bodies reach to where these meet; False if there is no such group."""
     for group in groups:

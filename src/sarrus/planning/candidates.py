@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from sarrus.mechanics.solvers.joint_space import velocity_ancestors
+from sarrus.model.cluster_tree import cluster_tree_of
 from sarrus.model.model import Model
+from sarrus.model.tree import tree_of
 from sarrus.registry.features import Feature, found_in
 from sarrus.registry.table import catalog, find, unknown_to
 
@@ -10,6 +13,7 @@ TREE, EMBEDDED, CONTACTS, LOOPS, ALL_BODIES = "aba", "ce_aba", "constrained_aba"
 # In the order in which they are counted: the robust ones first, which the others are compared with.
 _FOR_LINKS = ("constrained_aba", "prox_pv", "prox_ltl", "pv_early", "pv", "ltl")
 _FOR_LOOPS = ("lcaba", "prox_bbo", "prox_ltl", "bbo")
+_IN_JOINT_SPACE = ("ltl", "prox_ltl")
 
 
 def structural_method(model: Model) -> str:
@@ -39,6 +43,15 @@ def needs_full_rank(method: str) -> bool:
     """Whether rows must be independent of each other for it; else it says so, and a robust one takes over."""
     algorithm = find(method)
     return bool(algorithm.supports & Feature.ROWS) and Feature.REDUNDANT not in algorithm.supports
+
+
+def joint_space_bound(model: Model, method: str) -> float:
+    """About the operations by which the mass matrix is factored, for methods that do that: sum of squared depths."""
+    if method not in _IN_JOINT_SPACE:
+        return 0.0
+    tree = tree_of(model) if model.embedding is None else cluster_tree_of(model)
+    depths = [len(ancestors) for ancestors in velocity_ancestors(tree.nodes)]
+    return float(sum(d * (d + 1) for d in depths))
 
 
 def robust_behind(method: str) -> str | None:

@@ -221,8 +221,22 @@ def _constraints(model: Model, at: dict[int, Point]) -> list[Shape]:
                 shapes += _ground(at[i], grounded[i], c.size, tip)
             continue
         ends = [at[i] if i != WORLD else (at[max(bodies)][0] + 24.0, _TOP) for i in bodies]
-        shapes += [Line(a, b, color, 2.2, dashes, _sag(a, b), tip=tip) for a, b in itertools.pairwise(ends)]
+        pairs = itertools.pairwise(ends)
+        shapes += [Line(*_below_names(a, b), color, 2.2, dashes, _sag(a, b), tip=tip) for a, b in pairs]
     return shapes
+
+
+def _below_names(a: Point, b: Point) -> tuple[Point, Point]:
+    """Ends of a curve between two bodies: at their bottom, below what is written beside them on the right.
+
+    A curve comes to the lower one of two from the left as it likes.
+    """
+
+    def end(here: Point, there: Point) -> Point:
+        free_side = here[1] > there[1] + 1.0 and there[0] <= here[0]
+        return here if free_side or here[1] <= _TOP else (here[0], here[1] + _RADIUS)
+
+    return end(a, b), end(b, a)
 
 
 def _ground(at: Point, number: int, rows: int, tip: str) -> list[Shape]:
@@ -238,8 +252,10 @@ def _bodies(model: Model, numbers: dict[int, int], at: dict[int, Point]) -> list
         x, y = at[i]
         shapes.append(Circle((x, y), _RADIUS, _INK, 1.6, tip=body.name))
         shapes.append(Text((x, y + 3.5), str(numbers[i]), _NAME, bold=True, centred=True))
-        for k, words in enumerate(_on_lines(body.name)):
-            shapes.append(Text((x + _RADIUS + 3.0, y - 4.0 + 11.0 * k), words, _NAME, halo=True))
+        lines = _on_lines(body.name)
+        first = y - 4.0 - (11.0 if len(lines) > 2 and body.joint.type.nv == 1 else 0.0)  # curves leave below
+        for k, words in enumerate(lines):
+            shapes.append(Text((x + _RADIUS + 3.0, first + 11.0 * k), words, _NAME, halo=True))
     return shapes
 
 

@@ -99,7 +99,9 @@ def _chosen(model: Model, names: Sequence[str] | None) -> list[Constraint]:
     valid = {c.name: c for c in model.active_constraints if c.kind.embeddable}
     if names is None:
         if not valid:
-            raise UnsupportedError(f"model {model.name!r} has no loop closures, distances or couplings to embed")
+            raise UnsupportedError(
+                f"model {model.name!r} has no loop closures, distances or couplings to embed: use it as it is"
+            )
         return list(valid.values())
     for name in names:
         check_name("constraint to embed:", name, valid)

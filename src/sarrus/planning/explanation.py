@@ -10,6 +10,10 @@ from sarrus.registry.table import find
 
 _MOST_NAMES = 4
 _MOST_LINES = 24
+_WORDS_FOR_EMBEDDING = (
+    "  What is embedded is solved within clusters of bodies, which move as one node of the tree; other loops, gears",
+    "  and contacts are rows: equations that the method solves together with the motion.",
+)
 
 
 class AbstractPlan(Protocol):
@@ -58,7 +62,7 @@ def explain(plan: AbstractPlan) -> str:
     if plan.searched:
         lines += [
             "",
-            "  candidates                                       operations  iterations   about ns a state   ratio",
+            "  candidates                                       operations  iterations   about ns a state    cost",
         ]
         lines += [_row(x, chosen) for x in plan.candidates if not x.ruled_out]
     lines += _ruled_out(plan)
@@ -67,8 +71,10 @@ def explain(plan: AbstractPlan) -> str:
         purpose = "batches of states" if plan.batch else "single states"
         lines += [
             "",
-            f"  for {purpose}; planned in {plan.seconds:.1f} s. Operations are exact, with iterations and fallbacks as",
-            "  measured. Times, and the ratios by which is chosen, are estimates: operations weighted by kind.",
+            f"  For {purpose}; planned in {plan.seconds:.1f} s. Operations are exact, with iterations and fallbacks as",
+            "  measured on a few states. Cost, which decides, is operations weighted by the time that each kind takes,",
+            "  relative to what was chosen; times are estimates from it.",
+            *_WORDS_FOR_EMBEDDING * bool(everything_embedded(plan)),
         ]
     return "\n".join(lines)
 
@@ -80,7 +86,7 @@ def _ruled_out(plan: AbstractPlan) -> list[str]:
     for x in (x for x in plan.candidates if x.ruled_out):
         mine = groups.setdefault(f"embedding {_embedding(x.embedded, most) or 'nothing'}", {})
         methods = mine.setdefault(x.ruled_out, [])
-        label = f"{_label(x)} ({x.operations:,.0f})" if x.operations else _label(x)
+        label = f"{_label(x)} {x.operations:,.0f} operations" if x.operations else _label(x)
         if label and label not in methods:
             methods.append(label)
     lines = []

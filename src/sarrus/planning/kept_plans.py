@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from sarrus.algorithms.embedded.hybrid import with_clusters
 from sarrus.codegen.runtime import cache as disk
 from sarrus.codegen.runtime.cache_names import model_key
+from sarrus.errors import SarrusError
 from sarrus.model.model import Model
 from sarrus.planning.plan import Plan
+from sarrus.registry.table import find
 
 _VARIANT = "plan 1"
 
@@ -16,11 +19,21 @@ def kept_plan(model: Model, batch: bool = True) -> Plan | None:
     if found is None and not model.remembered.get(_looked(batch)):
         model.remembered[_looked(batch)] = True  # once: calls ask this every time
         found = disk.load(_name(model, batch), Plan.from_json)
-        if found is not None and found.digest == model.digest and found.batch == batch:
+        if found is not None and found.batch == batch and _fits(model, found):
             model.remembered[_place(batch)] = found
         else:
             found = None
     return found
+
+
+def _fits(model: Model, plan: Plan) -> bool:
+    """Whether a plan is of this model, and all that it names exists."""
+    try:
+        find(plan.chosen.method)
+        with_clusters(model, plan.clusters)
+    except SarrusError:
+        return False
+    return plan.digest == model.digest
 
 
 def known_plan(model: Model, batch: bool = True) -> Plan | None:

@@ -47,6 +47,8 @@ def lock(model: Model, joints: str | Iterable[str] | Mapping[str, Any]) -> Model
 
 
 def _configuration(model: Model, joints: str | Iterable[str] | Mapping[str, Any]) -> Array:
+    if not isinstance(joints, Iterable):
+        raise StateError(f"lock: joints is {joints!r}: expected names of joints, or positions by name")
     q = np.array(starting_configuration(model))
     for name in [joints] if isinstance(joints, str) else joints:
         s = model.layout.q_of(name)

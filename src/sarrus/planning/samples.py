@@ -11,6 +11,7 @@ from sarrus.algorithms.position.closure import closure
 from sarrus.algorithms.position.project import project
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.tape import Tape
+from sarrus.codegen.tape.trace import trace
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral, integrate, random_state
 from sarrus.spatial.arrays import Array
@@ -65,14 +66,14 @@ def _configurations(model: Model, rng: np.random.Generator, known: Sequence[Arra
 
 def _projected(model: Model, starts: list[Array], count: int) -> list[Array]:
     """So many configurations on the constraints, or fewer."""
-    found: list[Array] = []
-    for start in starts:
-        if len(found) >= count:
-            break
-        result = project.text(model.spanning, np.asarray(start, dtype=float), max_iterations=_STEPS)
-        if float(result.error) < _CLOSED:
-            found.append(np.asarray(result.q, dtype=float))
-    return found
+    if count <= 0:
+        return []
+    errors = [np.abs(closure.text(model.spanning, x).position).max(initial=0.0) for x in starts]
+    if max(errors) < _CLOSED:  # of contacts, which hold wherever it is
+        return starts[:count]
+    tape = trace(model.spanning, project, inputs=("q",), max_iterations=_STEPS)
+    found = evaluate(tape, {"q": np.asarray(starts, dtype=float)})
+    return list(found["q"][found["error"] < _CLOSED][:count])
 
 
 def _without_opening(J: Array, v: Array) -> Array:

@@ -3,6 +3,7 @@
 Candidates are what to embed, times methods for the rest, times elimination orders. Tracing one takes a second, so:
 
 - what to embed goes by kinds of clusters (`embedding_choices.py`);
+- methods that factor the mass matrix are not tried where that alone costs half as much again as the best;
 - methods that cost half as much again as the best, where nothing is embedded, are not tried on clusters;
 - on clusters the method alone is counted first, and the pass for the forces of what is embedded only if that is
   already less than the best;
@@ -27,7 +28,13 @@ from sarrus.errors import SarrusError, UnsupportedError
 from sarrus.model.constraints import LoopClosure
 from sarrus.model.model import Model
 from sarrus.planning.candidate import Candidate
-from sarrus.planning.candidates import needs_full_rank, possible_methods, robust_behind, structural_method
+from sarrus.planning.candidates import (
+    joint_space_bound,
+    needs_full_rank,
+    possible_methods,
+    robust_behind,
+    structural_method,
+)
 from sarrus.planning.cost import Cost, cost_of, nanoseconds
 from sarrus.planning.embedding_choices import NOTHING, Choice, embedding_choices
 from sarrus.planning.kept_plans import keep, kept_plan
@@ -162,6 +169,11 @@ class _Search:
         fallback = _BEHIND_CLUSTERS if choice.names else robust_behind(method)
         candidate = Candidate(method, choice.names, order_name, order, fallback)
         candidate = _with(candidate, ruled_out=self._too_few_rows_are_independent(choice, method))
+        bound = joint_space_bound(with_clusters(self.model, choice.clusters), method)
+        if not candidate.ruled_out and bound > _FAR * self.best:  # on long chains even tracing it takes a minute
+            candidate = _with(
+                candidate, ruled_out=f"factoring the mass matrix alone takes some {bound:,.0f} operations"
+            )
         if not candidate.ruled_out and choice.names:
             candidate = self._ruled_out_by_bounds(choice, candidate)
         if candidate.ruled_out:
@@ -286,8 +298,9 @@ class _Search:
         if len(counted) == 1:
             return "the only method that takes this model as it is"
         second = counted[1].candidate
-        less = 100.0 * (1.0 - best.weighted / second.weighted)
-        return f"the least of {len(counted)} that were counted, {less:.0f} % below the next ({second.name})"
+        less = round(100.0 * (1.0 - best.weighted / second.weighted))
+        apart = f"{less} % below the next" if less else "about as much as the next"
+        return f"the least cost of {len(counted)} candidates that were counted, {apart} ({second.name})"
 
     def _notes(self) -> tuple[str, ...]:
         notes = []

@@ -75,7 +75,7 @@ def inverse_kinematics(
     closing = with_position_constraints(model)
     reference = starting_configuration(model) if near is None else check_configuration(model, near)
     wanted = None if posture is None else check_configuration(model, posture)
-    goal = as_targets(model, targets or {}, center_of_mass, axes)
+    goal = as_targets(model, {} if targets is None else targets, center_of_mass, axes)
     sizes = {len(x) for x in (reference, wanted, *goal.values.values()) if x is not None and x.ndim == 2}
     if len(sizes) > 1:
         raise StateError(f"targets, near and posture: batches of different sizes: {', '.join(map(str, sorted(sizes)))}")

@@ -54,7 +54,7 @@ from sarrus.simulation.steppers import (
     PythonStepper,
     StepRange,
 )
-from sarrus.simulation.stiffness import stiff_joints
+from sarrus.simulation.stiffness import stiff_joints, unstable_motors
 from sarrus.simulation.time_loop import TimeLoop
 from sarrus.simulation.trajectory import State, Trajectory
 from sarrus.simulation.trajectory_files import FIELDS
@@ -418,6 +418,14 @@ class Simulation:
         if self._stiff and self.integrator == "implicit":
             more = f" and {len(self._stiff) - 1} more" if len(self._stiff) > 1 else ""
             notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
+        acting = self._acting if self.joint_forces else NONE
+        if explicit := unstable_motors(self._robot, acting, self._compiled_controllers, self.dt):
+            more = f" and {len(explicit) - 1} more" if len(explicit) > 1 else ""
+            notes.append(
+                f"gains too stiff for this step: {explicit[0]}{more}. They stay explicit, since effort limits may cut "
+                "them: use smaller gains or a smaller dt, or let nothing cut them (JointForces(effort=False) or "
+                "--no-effort)"
+            )
         if self.contacts is not False:
             notes += contact_notes(self._robot, self._contact_options)
         return notes + self.contact_operators
@@ -496,8 +504,12 @@ class Simulation:
     @cached_property
     def _stiff(self) -> list[str]:
         """Joints that are stiff for steps of this size, in words."""
-        controllers = [self.controller] if isinstance(self.controller, AbstractController) else []
-        return stiff_joints(self._robot, self._acting if self.joint_forces else NONE, controllers, self.dt)
+        acting = self._acting if self.joint_forces else NONE
+        return stiff_joints(self._robot, acting, self._compiled_controllers, self.dt)
+
+    @property
+    def _compiled_controllers(self) -> list[AbstractController]:
+        return [self.controller] if isinstance(self.controller, AbstractController) else []
 
     @property
     def _acting(self) -> JointForces:

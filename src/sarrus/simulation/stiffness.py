@@ -13,9 +13,11 @@ import numpy as np
 from sarrus.model.model import Model
 from sarrus.simulation.actuation import actuated
 from sarrus.simulation.controllers import AbstractController
-from sarrus.simulation.joint_forces import JointForces, inverse_inertias, joint_property
+from sarrus.simulation.joint_forces import JointForces, effort_limits, inverse_inertias, joint_property
+from sarrus.spatial.arrays import Array
 
 _STIFF_SPRING, _STIFF_DAMPER = 0.2, 0.2  # dt^2 k / m, dt d / m
+_UNSTABLE_SPRING, _UNSTABLE_DAMPER = 4.0, 2.0
 
 
 def stiff_joints(model: Model, which: JointForces, controllers: Sequence[AbstractController], dt: float) -> list[str]:
@@ -26,14 +28,37 @@ def stiff_joints(model: Model, which: JointForces, controllers: Sequence[Abstrac
         np.array(joint_property(model, name)) * acts
         for name, acts in (("stiffness", which.stiffness), ("damping", which.damping))
     )
+    kp, kd = _gains(model, controllers)
+    return _stiff(model, springs + kp, dampers + kd, dt, (_STIFF_SPRING, _STIFF_DAMPER))
+
+
+def unstable_motors(
+    model: Model, which: JointForces, controllers: Sequence[AbstractController], dt: float
+) -> list[str]:
+    """Joints whose servos stay explicit, since effort limits may cut them, and are too stiff for that; in words."""
+    if not model.is_numeric or model.ill_posed or not which.effort:
+        return []
+    cut = np.isfinite(effort_limits(model))
+    kp, kd = _gains(model, controllers)
+    return _stiff(model, cut * kp, cut * kd, dt, (_UNSTABLE_SPRING, _UNSTABLE_DAMPER))
+
+
+def _gains(model: Model, controllers: Sequence[AbstractController]) -> tuple[Array, Array]:
+    """(nv,) and (nv,): of all servos together, those of the file's actuators included."""
+    kp, kd = np.zeros(model.nv), np.zeros(model.nv)
     for controller in (*controllers, *([actuated(model, np.zeros(model.nu))] if model.actuators else [])):
-        kp, kd = controller.gains(model)
-        springs, dampers = springs + kp, dampers + kd
+        more_kp, more_kd = controller.gains(model)
+        kp, kd = kp + more_kp, kd + more_kd
+    return kp, kd
+
+
+def _stiff(model: Model, springs: Array, dampers: Array, dt: float, least: tuple[float, float]) -> list[str]:
+    """Joints for which dt^2 k / m or dt d / m exceed these numbers, the stiffest first, in words."""
     if not (springs.any() or dampers.any()):
         return []
     mobility = np.max([np.diag(inverse) for inverse in inverse_inertias(model)], axis=0)
     of_springs, of_dampers = dt**2 * springs * mobility, dt * dampers * mobility
-    excess = np.maximum(of_springs / _STIFF_SPRING, of_dampers / _STIFF_DAMPER)
+    excess = np.maximum(of_springs / least[0], of_dampers / least[1])
     found = []
     for k in np.argsort(-excess):
         if excess[k] <= 1.0:

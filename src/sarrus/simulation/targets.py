@@ -39,6 +39,10 @@ class Targets:
 
 def as_targets(model: Model, targets: Mapping[str, Any], center_of_mass: Any, axes: str) -> Targets:
     """Checked: see `inverse_kinematics`."""
+    if not isinstance(targets, Mapping):
+        raise StateError(
+            f"targets is {targets!r}: expected positions or poses by frame, as {{'hand': (0.4, 0.1, 0.8)}}"
+        )
     points, poses, values = [], [], {}
     for name, target in targets.items():
         if model.frame(name).body == WORLD:

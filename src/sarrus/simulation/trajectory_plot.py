@@ -111,6 +111,8 @@ def _panels(trajectory: Trajectory, names: list[str]) -> list[Panel]:
         ),  # else the lines are those of positions
         _energy(trajectory),
     ]
+    if trajectory.contacts is not None:
+        panels.append(_contacts(trajectory))
     if not trajectory.constraint_names:
         return panels
     starts = np.arange(0, len(trajectory), max(1, len(trajectory) // _WINDOWS))
@@ -136,6 +138,18 @@ def _energy(trajectory: Trajectory) -> Panel:
     lowest = float(np.nanmin(energy.potential))
     lines = {"total": energy.total - lowest, "kinetic": energy.kinetic, "potential": energy.potential - lowest}
     return Panel("energy [J]", lines | ({"elastic": energy.elastic} if np.any(energy.elastic) else {}))
+
+
+def _contacts(trajectory: Trajectory) -> Panel:
+    """Normal forces of contacts, summed over the points at which the same two shapes touch. Impacts are far above."""
+    contacts = trajectory.contacts
+    pairs = [" on ".join(pair) for pair in contacts.names]
+    pressing = {}
+    for pair in dict.fromkeys(pairs):
+        is_pair = np.array([name == pair for name in pairs] + [False])  # the last: empty slots, whose number is -1
+        pressing[pair] = np.sum(contacts.normal_forces * is_pair[contacts.numbers], axis=-1)
+    strongest = sorted(pressing, key=lambda pair: -np.nanmean(pressing[pair]))[:_MOST_LINES]
+    return Panel("normal forces of contacts [N]", {p: x for p, x in pressing.items() if p in strongest and x.any()})
 
 
 def _forces(trajectory: Trajectory) -> Panel:

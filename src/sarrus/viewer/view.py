@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import socket
 import threading
 import time
 import webbrowser
@@ -57,7 +58,7 @@ def view(
 
     open_browser  whether to open a page; otherwise its address is printed
     returns     the `Viewer`
-    errors      `MissingDependencyError`: viser is not installed
+    errors      `MissingDependencyError`: viser is not installed; `StateError`: no such port or host
 
     >>> viewer = sarrus.view(sarrus.zoo.chain(3), block=False, open_browser=False)  # doctest: +SKIP
     """
@@ -69,6 +70,21 @@ def view(
     return viewer
 
 
+def _check_address(host: str, port: int) -> None:
+    """Viser's server, in a thread of its own, would not come up, and everything would wait for it."""
+    if not 0 <= port <= 65535:
+        raise StateError(f"port {port}: expected a whole number from 0 to 65535")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as trial:
+            trial.bind(address)
+    except OSError as error:
+        raise StateError(
+            f"host {host!r} is no address of this machine ({error.strerror}). Use 127.0.0.1, "
+            "or 0.0.0.0 to be seen by others"
+        ) from None
+
+
 class Viewer:
     """A web page with a robot on it. `show(q)` draws a configuration; `close()` ends it; also a context manager."""
 
@@ -76,6 +92,7 @@ class Viewer:
         self, model: Model, q: Any = None, trajectory: Any = None, *, port: int = 8080, host: str = "127.0.0.1"
     ) -> None:
         viser = optional_package("viser", "viewing needs viser", '"sarrus[viewer]"')
+        _check_address(host, port)
         self.model, self.mechanism = model, Mechanism(model)
         recording = None if trajectory is None else recording_of(model, trajectory)
         self._mobility: int | None = None

@@ -57,3 +57,41 @@ def test_rows_and_embedding_give_the_same_landing():
     assert max(x.closure_error.max() for x in found) < 1e-8
     height = -LENGTH * np.cos(found[0].q[:, 0])
     assert height.min() > -LENGTH * np.cos(ANGLE) - 1e-4
+
+
+@pytest.mark.parametrize("torque", [0.0, -2.0])
+def test_forces_of_the_loop_hold_what_stands_on_the_ground(torque):
+    """M qdd + c = tau + J^T f + contacts, with the smallest f: three of the five rows of this loop are enough."""
+    model = leg(friction=0.5)
+    found = sarrus.Simulation(model, DT, contacts=sarrus.ContactOptions(tolerance=1e-10)).run(
+        turned(ANGLE), tau=[torque, 0.0, 0.0], duration=0.3
+    )
+    assert_balanced(model, found, -2, 1e-4)
+
+
+def test_forces_of_a_bipeds_loops_hold_it_on_its_feet():
+    model = sarrus.zoo.biped().with_ground(friction=0.8)
+    q = sarrus.put_down(model, sarrus.neutral(model))
+    simulation = sarrus.Simulation(
+        model, 2e-4, controller=sarrus.pd(400.0, 8.0, q), joint_forces=False, integrator="semi_implicit_euler"
+    )
+    found = simulation.run(q, duration=0.2)
+    assert np.abs(found.forces[-2]).max() > 100.0
+    assert_balanced(model, found, -2, 1e-3)
+
+
+def assert_balanced(model: sarrus.Model, found, k: int, atol: float) -> None:
+    """What moves is moved by motors, contacts and loops as they are recorded, and loops push no more than they must."""
+    q, v, contacts = found.q[k], found.v[k], found.contacts[k]
+    qdd = (found.v[k + 1] - v) / (found.time[k + 1] - found.time[k])
+    held = sarrus.rnea(model, q, v, qdd) - found.tau[k]
+    body_of = {geometry.name: geometry.body for geometry in model.geometries}
+    for number, force, point in zip(contacts.numbers, contacts.forces, contacts.points, strict=True):
+        if number >= 0:
+            body = body_of[found.contacts.names[int(number)][0]]
+            J = sarrus.frame_jacobian(model, q, frame=model.bodies[body].name, reference="local_world_aligned")
+            _, origins = sarrus.forward_kinematics(model, q)[:2]
+            held = held - J.T @ np.concatenate([force, np.cross(point - origins[body], force)])
+    J = sarrus.closure(model, q, v).jacobian
+    np.testing.assert_allclose(J.T @ found.forces[k], held, atol=atol)
+    np.testing.assert_allclose(found.forces[k], np.linalg.lstsq(J.T, held, rcond=1e-6)[0], atol=atol)

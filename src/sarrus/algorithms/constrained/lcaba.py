@@ -105,7 +105,8 @@ def augmented_lagrangian(
         return r + joined(row_accelerations(e, dy)), tuple(dqdd[i] for i in inner)
 
     first, seen = tuple(qdd[i] for i in inner), seen_by(rows, a)
-    end = iterations(step, lam0, residual, first, penalty, seen, tolerance, max_iterations, rank_tolerance)
+    wanted = joined([r.k for r in rows])
+    end = iterations(step, lam0, residual, first, penalty, seen, tolerance, max_iterations, rank_tolerance, wanted)
     qdd = dict(zip(inner, end.sums, strict=True))
 
     # The other links follow those that carry them.

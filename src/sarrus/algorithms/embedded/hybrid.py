@@ -14,6 +14,7 @@ from sarrus.mechanics.solvers.cluster_loads import ClusterLoads, cluster_loads
 from sarrus.mechanics.solvers.proximal import MAX_ITERATIONS, RANK_TOLERANCE
 from sarrus.mechanics.solvers.result import FOR_LOOPS, ConstrainedDynamicsResult, joined, with_fallback
 from sarrus.model.bodies import WORLD
+from sarrus.model.clusters import check_clusters
 from sarrus.model.embedding import Cluster, Embedding
 from sarrus.model.model import Model
 from sarrus.registry.features import Feature
@@ -94,6 +95,7 @@ def with_clusters(model: Model, clusters: tuple[Cluster, ...]) -> Model:
         raise UnsupportedError(f"hybrid: {model.name!r} already has embedded constraints: use `model.spanning`")
     known = model.remembered.setdefault(with_clusters, {})
     if clusters not in known:
+        check_clusters(model, clusters)
         known[clusters] = replace(model, embedding=Embedding(clusters))
     return known[clusters]
 

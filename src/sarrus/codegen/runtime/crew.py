@@ -8,6 +8,9 @@ in less than a microsecond.
 A mailbox is three cache lines: what its owner writes to begin, the job, what the thread answers. The owner adds one to
 `posted`, then looks whether the thread sleeps; the thread says that it will sleep, then looks at `posted` once more.
 All cores agree on the order of these, so one of the two notices the other.
+
+On a busy machine, a thread may not get a core before all pieces are done. So a job must be *taken* before it is done:
+by its thread, or, when nothing is left to do, by its owner, who then does not wait for the thread.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from sarrus.codegen.runtime.module import load_module
 MOST_THREADS = max(64, os.cpu_count() or 1)  # of one call, however many are asked for
 PIECES = 64  # per thread: small ones, so that all threads end together
 LOOKS = 100_000  # of a thread that has nothing to do, before it sleeps: a few milliseconds
-_POSTED, _ASLEEP, _JOB, _DONE = 0, 8, CACHE_LINE, 2 * CACHE_LINE  # bytes into a mailbox
+_POSTED, _ASLEEP, _JOB, _DONE, _TAKEN = 0, 8, CACHE_LINE, 2 * CACHE_LINE, 2 * CACHE_LINE + 8  # bytes into a mailbox
 _MAILBOX = 3 * CACHE_LINE
 
 
@@ -114,7 +117,12 @@ class _Worker:
             self._bell.release()
 
     def wait(self) -> None:
-        """Until the job is done. (A thread that does not get a core may take long: then do not keep it from one.)"""
+        """Until the job is done, if it was begun; otherwise it never will be.
+
+        (A thread that does not get a core may take long: then do not keep it from one.)
+        """
+        if _native().withdraw(self._mailbox):
+            return
         while not _native().look(self._mailbox, LOOKS):
             time.sleep(0)
 
@@ -123,12 +131,13 @@ class _Native:
     """What runs outside Python's lock."""
 
     def __init__(self) -> None:
-        names = ["work", "serve", "post", "look"]
+        names = ["work", "serve", "post", "withdraw", "look"]
         address = load_module("crew", platform.machine(), _emit, names)
         i64, pointer = ctypes.c_int64, ctypes.c_void_p
         self.work = ctypes.CFUNCTYPE(None, pointer)(address["work"])
         self.serve = ctypes.CFUNCTYPE(None, pointer, i64)(address["serve"])
         self.post = ctypes.CFUNCTYPE(i64, pointer)(address["post"])
+        self.withdraw = ctypes.CFUNCTYPE(i64, pointer)(address["withdraw"])
         self.look = ctypes.CFUNCTYPE(i64, pointer, i64)(address["look"])
 
 
@@ -141,7 +150,8 @@ def _emit() -> str:
     is_x86 = host.is_x86()
     pause = "call void @llvm.x86.sse2.pause()" if is_x86 else ""  # lets the other thread of this core work
     declaration = "declare void @llvm.x86.sse2.pause()" if is_x86 else ""
-    return "\n".join([declaration, _emit_work(), _emit_serve(pause), _emit_post(), _emit_look(pause)])
+    functions = [_emit_work(), _emit_serve(pause), _emit_post(), _emit_withdraw(), _emit_look(pause)]
+    return "\n".join([declaration, *functions])
 
 
 def _emit_work() -> str:
@@ -166,7 +176,8 @@ def _emit_work() -> str:
 
 
 def _emit_serve(pause: str) -> str:
-    """`serve(mailbox, looks)`: do the jobs that arrive; return, asleep, when so many looks have found none."""
+    """`serve(mailbox, looks)`: do the jobs that arrive, unless they were withdrawn; return, asleep, when so many looks
+    have found none."""
     w = Writer("void @serve(ptr %box, i64 %looks)")
     posted, asleep, job, done = (w.offset("%box", place) for place in (_POSTED, _ASLEEP, _JOB, _DONE))
     w.do(f"store atomic i64 0, ptr {asleep} seq_cst, align 8")
@@ -191,7 +202,11 @@ def _emit_serve(pause: str) -> str:
     w.do("br label %some")
     w.label("some")
     w.do(f"%mine = phi i64 [{now}, %look], [{again}, %woken]")
+    w.do(f"br i1 {_take(w, '%mine')}, label %mine_to_do, label %over")
+    w.label("mine_to_do")
     w.do(f"call void @work(ptr {job})")
+    w.do("br label %over")
+    w.label("over")
     w.do(f"store atomic i64 %mine, ptr {done} release, align 8")
     w.do("br label %rest")
     w.label("sleep")
@@ -204,6 +219,20 @@ def _emit_post() -> str:
     w.value("atomicrmw add ptr %box, i64 1 seq_cst")
     asleep = w.value(f"load atomic i64, ptr {w.offset('%box', _ASLEEP)} seq_cst, align 8")
     return w.finish(f"ret i64 {asleep}")
+
+
+def _emit_withdraw() -> str:
+    """`withdraw(mailbox)`: 1 if the thread has not taken the last job, and now never will."""
+    w = Writer("i64 @withdraw(ptr %box)")
+    posted = w.value("load i64, ptr %box, align 8")
+    return w.finish(f"ret i64 {w.value(f'zext i1 {_take(w, posted)} to i64')}")
+
+
+def _take(w: Writer, number: str) -> str:
+    """Whether nobody else has taken the job with this number: each is taken once, in their order."""
+    before = w.value(f"sub i64 {number}, 1")
+    tried = w.value(f"cmpxchg ptr {w.offset('%box', _TAKEN)}, i64 {before}, i64 {number} seq_cst seq_cst, align 8")
+    return w.value(f"extractvalue {{ i64, i1 }} {tried}, 1")
 
 
 def _emit_look(pause: str) -> str:

@@ -791,7 +791,8 @@ class Symbol(AbstractScalar):
         return self if exponent == 1 else self * self ** (exponent - 1)
 
     def __abs__(self):
-        return self.graph.unary(Op.ABS, self)
+        g = self.graph
+        return g.unary(Op.ABS, g.first(self.index) if g.op[self.index] == _NEG else self)
 
     def choose_if_less(self, bound, yes, no):
         return self.graph.select(self.graph.binary(Op.LESS, self, bound), yes, no)

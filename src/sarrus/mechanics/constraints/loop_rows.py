@@ -202,12 +202,11 @@ def _vectors(constraint: LoopConstraint) -> tuple[int, ...]:
 
 
 def _gram(constraint: LoopConstraint, x: Relative, p: Array) -> Array | None:
-    """K^T K of the side whose point is p: constant where all rows are vectors, since a rotation turns those."""
-    if x.a.node == x.b.node or any(held not in (Held.POINT, Held.ROTATION) for held in constraint.holds):
+    """K^T K of the rows of the side's point p: constant where all rows are vectors, since a rotation turns those."""
+    if x.a.node == x.b.node or tuple(constraint.holds) not in ((Held.POINT,), (Held.POINT, Held.ROTATION)):
         return None
     C = point_rows(p)
-    spin = np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
-    return C.T @ C + (spin if Held.ROTATION in constraint.holds else 0.0)
+    return C.T @ C
 
 
 EQUATIONS[LoopClosure] = EQUATIONS[Distance] = Equations(loop_rows, loop_error)

@@ -42,15 +42,18 @@ class Block(NamedTuple):
 
     node: int
     K: Array  # (m, 6) in the node's frame
-    gram: Array | None = None  # K^T K where that is known without multiplying (an isometry of a constant)
+    gram: Array | None = None  # K^T K of the rows of a point where it is known without multiplying (a constant's
+    # isometry); rows of angles, if there are some, are orthonormal
 
     def weighted_gram(self, mu: Array) -> Array:
-        """K^T diag(mu) K, each element once; nothing at all to compute where K^T K is known."""
+        """K^T diag(mu) K, each element once; nothing at all to compute where K^T K is known.
+
+        mu of a point may be 1e8 times that of angles, and these all that holds a link of 1e-11 kg m^2.
+        """
         if self.gram is None:
             return symmetric_product((self.K.T * mu), self.K)
-        if len(mu) == 3:
-            return mu[0] * self.gram
-        return mu[0] * self.gram + (mu[3] - mu[0]) * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
+        of_point = mu[0] * self.gram
+        return of_point if len(mu) == 3 else of_point + mu[3] * np.diag([0.0, 0.0, 0.0, 1.0, 1.0, 1.0])
 
 
 class Rows(NamedTuple):

@@ -43,6 +43,7 @@ class ContactProblem(NamedTuple):
     active: Array  # (nu + nc,) greater than 0 where this row or contact exists at this state
     compliance: Array | None = None  # (m,) velocity per impulse by which a row gives way; of a dense G only
     sizes: tuple[int, ...] | None = None  # how many rows each contact has; None: three
+    freedoms: int | None = None  # of what the rows move: where they are more, some are redundant; None: not known
 
     @property
     def contacts(self) -> list[slice]:

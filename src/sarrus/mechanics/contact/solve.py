@@ -31,10 +31,8 @@ from sarrus.spatial.precision import within
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
 
-_SWEEPS, _MOST_SWEEPS = 2, 5  # those after the second where they pay: they find out what sticks and slips
+_SWEEPS = 2  # those after the second where they pay: they find out what sticks and slips
 _FEW = 18  # rows: Newton steps on so few cost as little as two sweeps, and one on more as much as many
-_ROUGHLY = 3e-3  # m/s: the residual of few rows from which on Newton's method needs no third sweep
-_EPS_OF_FEW = 1e-6  # where they are not known to be redundant: a step on those that stick is exact then
 
 
 class Round(NamedTuple):
@@ -45,8 +43,24 @@ class Round(NamedTuple):
     anew: bool = False  # whether it begins where the first round began
 
 
-_ROUNDS = (Round(3.0),)
-_ROUNDS_IF_REDUNDANT = (Round(0.5), Round(1.0, 1e-2, anew=True), Round(3.0, 1e-3), Round(0.3, 1e-2))
+class Approach(NamedTuple):
+    """How a kind of problem is solved."""
+
+    rounds: tuple[Round, ...]
+    sweeps: int  # at most, before the first Newton step
+    eps: float = FIRST_EPS  # of the first Newton step
+    roughly: float = 0.0  # m/s: the residual from which on Newton's method needs no third sweep
+    contacts: bool = True  # whether sweeps are over contacts, too, not only over limits
+
+
+# A step on few rows that stick, and of which none is redundant, is exact with so small an eps; along rows that do
+# nothing it would lead far away.
+_OF_FEW = Approach((Round(3.0),), 5, eps=1e-6, roughly=3e-3)
+_OF_FEW_IF_REDUNDANT = Approach((Round(0.5),), 8, eps=1e-2, roughly=3e-4)
+_OF_MANY = Approach((Round(3.0),), 5)
+_OF_MANY_IF_REDUNDANT = Approach(
+    (Round(0.5), Round(1.0, 1e-2, anew=True), Round(3.0, 1e-3), Round(0.3, 1e-2)), 1, contacts=False
+)
 _R_STAYING = 3.0  # while Newton's center stays
 _MAX_NEWTON = 12  # steps of each round, and with each center that stays
 MOST_NEWTON = 21 * _MAX_NEWTON  # in all; after these, the fallback
@@ -72,7 +86,7 @@ def solve(
     start       impulses to begin with, those of the last time step: if they are a solution, nothing is iterated
     tolerance   of the residual, in m/s; the status is OK where it is met
     max_newton  steps of each round of Newton's method, and with each center
-    sweeps      at most, before the first Newton step; None: two to five, or one of limits alone where many contacts
+    sweeps      at most, before the first Newton step; None: two to eight, or one of limits alone where many contacts
                 are redundant
     convex      the relaxed problem, without De Saxce's term: what slides lifts off
     entry       where this is not greater than 0, nothing is iterated: whoever says so does not want the answer
@@ -84,8 +98,7 @@ def solve(
         speeds = vector(*(choose(0.0, over, g, 0.0) for over, g in zip(p.inverse, problem.g, strict=True)))
         accepted = within(tolerance, 1e1) + within(_RELATIVE, 1e2) * largest(speeds)
     few = len(p.g) <= _FEW
-    evenly = p.G.is_redundant and not few
-    rounds = _ROUNDS_IF_REDUNDANT if evenly else _ROUNDS
+    how = _approach(problem, p, few)
     with stage("start"):
         x = np.zeros(len(p.g)) if start is None else projected(p, _existing(p, start))
         c = p.g if start is None else p.G @ x + p.g
@@ -98,24 +111,24 @@ def solve(
         return larger(left, _ASKEW * askew(p, x, c)) if few else left
 
     def swept(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
-        x, c = sweep(p, *state[:2], contacts=not evenly)
+        x, c = sweep(p, *state[:2], contacts=how.contacts)
         _, count = state[2]
         left = far(x, c)
         todo = choose(_MARGIN * accepted, left, 1.0, 0.0)
-        again = choose(count, _SWEEPS - 1.5, todo, choose(_ROUGHLY, left, todo, 0.0)) if few else todo
+        again = choose(count, _SWEEPS - 1.5, todo, choose(how.roughly, left, todo, 0.0)) if few else todo
         return (x, c, vector(todo, count + 1.0)), again
 
     def newton(state: tuple[Array, ...]) -> tuple[tuple[Array, ...], Scalar]:
         x, c, center, (_, count, since, *rest) = state
-        r, (eps, *before) = rounds[0].r, rest
-        for k, following in enumerate(rounds[1:], 1):
+        r, (eps, *before) = how.rounds[0].r, rest
+        for k, following in enumerate(how.rounds[1:], 1):
             r = choose(k * max_newton - 0.5, count, following.r, r)
             new = 0.5 - abs(count - k * max_newton)
             if following.eps is not None:
                 eps = choose(0.0, new, following.eps, eps)
             if following.anew:
                 x, c = either(new, first.x, x), either(new, first.c, c)
-        goes_along = len(rounds) * max_newton
+        goes_along = len(how.rounds) * max_newton
         stays, begins = choose(goes_along - 0.5, count, 1.0, 0.0), choose(abs(count - goes_along), 0.5, 1.0, 0.0)
         r = choose(0.5, stays, _R_STAYING, r)
         at = Iterate(x, c, center, eps, *before)
@@ -130,9 +143,10 @@ def solve(
         return (x, c, center, vector(todo, count + 1.0, since + 1.0, *rest)), choose(enough, left, 1.0, 0.0)
 
     with stage("sweeps"):
-        most = (min(p.first, 1) if evenly else _MOST_SWEEPS) if sweeps is None else sweeps
+        usual = how.sweeps if how.contacts else min(p.first, how.sweeps)
+        most = usual if sweeps is None else sweeps
         (x, c, (todo, _)), _ = iterate(swept, (x, c, vector(todo, 0.0)), most, todo)
-    first = Iterate.first(x, c, _EPS_OF_FEW if few and not p.G.is_redundant else FIRST_EPS)
+    first = Iterate.first(x, c, how.eps)
     with stage("newton"):
         begin = (*first[:3], vector(todo, 0.0, 0.0, *first[3:]))
         (x, _, _, (todo, *_)), count = iterate(newton, begin, MOST_NEWTON // _MAX_NEWTON * max_newton, todo)
@@ -140,6 +154,13 @@ def solve(
         x = alternate(p, x, _MARGIN * accepted, todo) if fallback else x
     with stage("result"):
         return _solution(problem, p, x, count, accepted)
+
+
+def _approach(problem: ContactProblem, p: Scaled, few: bool) -> Approach:
+    if not few:  # where some of many rows are redundant, that need not be so of those that exist
+        return _OF_MANY_IF_REDUNDANT if p.G.is_redundant else _OF_MANY
+    more = problem.freedoms is not None and problem.freedoms < len(p.g)
+    return _OF_FEW_IF_REDUNDANT if p.G.is_redundant or more else _OF_FEW
 
 
 def _existing(p: Scaled, start: Array) -> Array:
@@ -154,7 +175,7 @@ def _solution(problem: ContactProblem, p: Scaled, x: Array, count: Scalar, accep
     velocities = problem.G @ impulses + problem.g
     given = velocities if problem.compliance is None else velocities + problem.compliance * impulses
     left = residual(p, p.w * impulses, p.inverse * given)
-    hopeless = _approach(problem, p)
+    hopeless = _fastest_approach(problem, p)
     met = choose(left, accepted, Status.OK, Status.MAX_ITERATIONS)
     met = choose(accepted, hopeless, Status.INFEASIBLE, met)
     numbers = impulses, velocities, problem.friction, problem.bounds, vector(left)
@@ -162,7 +183,7 @@ def _solution(problem: ContactProblem, p: Scaled, x: Array, count: Scalar, accep
     return ContactSolution(impulses, velocities, larger(left, hopeless), count, status)
 
 
-def _approach(problem: ContactProblem, p: Scaled) -> Scalar:
+def _fastest_approach(problem: ContactProblem, p: Scaled) -> Scalar:
     """The velocity with which something closes that is active, but that no impulse can move."""
     fastest: Scalar = 0.0
     normals = [*range(p.nb, p.first), *(rows.stop - 1 for rows in p.contacts)]

@@ -21,10 +21,10 @@ What is left of a residual is judged by what it does to the accelerations: along
 error of r sqrt(w_typical / w). Which w that is, the quotient <r', r'> / <r', T r> = 1 / (mu w) tells: what a step
 leaves is mostly along the smallest eigenvalues, so that it sees those which hardly show in r.
 
-It is measured against the accelerations of the links that carry rows. Dual methods do not know these before the end;
-they iterate until the residual is small beside the accelerations that rows want, which are rarely larger. A state at
-which they do not get there is judged once more, as a primal method judges it: all have one yardstick, and only such
-states pay for it.
+It is measured against the accelerations of the links that carry rows, and against those that rows want, which are
+rarely larger. Primal methods know the former before they iterate, dual ones the latter. A state at which they do not
+get there is judged once more by both: all have one yardstick, and only such states pay for it. Whether rows are in
+conflict, or rounding may have decided, is told by the accelerations of the links, and by the rounding of the others.
 """
 
 from __future__ import annotations
@@ -114,8 +114,9 @@ def confirmed(end: Iterated, residual: Array, scale: Scalar, seen: Callable[[], 
         return choose(0.5, of_iterations, of_iterations, met)
 
     def once_more() -> tuple[Array]:
-        wider = scale + seen()
-        found = status(end.judged(wider), wider)
+        links = seen()
+        wider = scale + links
+        found = status(end.judged(links, scale), wider)
         return (vector(choose(wider, largest(), found, Status.NOT_FINITE)),)  # beside infinity everything is small
 
     with stage("result"):
@@ -128,9 +129,10 @@ _UNSEEN = 4e-2  # of the tolerance: what may be left of a residual, along eigenv
 _ACCELERATION = 3.0  # tolerances: the error of accelerations to accept
 _BALANCED = 1e-7  # of forces: what rounding may leave of the balance of momentum
 _NOISE = 1e1  # roundings: a Rayleigh quotient below that is that of rows in conflict
+_VAGUE = 1e2  # roundings: what rows want is not known any better
 _IDLE_STEPS = 2.0  # so many steps in a row that change nothing but rounding end the iterations
-_SQUARES = 2.0**-600  # times scalar products in double precision: squares of 1e150 overflow, which is no conflict
-_LARGEST = 1e230  # residuals beyond that overflow all the same: what is in conflict is not known
+# Squares of 1e150 overflow, which is no conflict: scalar products of residuals beyond a size, by precision, are scaled.
+_DOUBLE_SQUARES, _SINGLE_SQUARES = (1e100, 2.0**-1000), (1e10, 2.0**-110)
 
 
 class Iterated(NamedTuple):
@@ -141,7 +143,7 @@ class Iterated(NamedTuple):
     sums: tuple[Array, ...]  # what the steps added up
     iterations: Scalar
     status: Scalar
-    judged: Callable[[Scalar], Scalar]  # the status if residuals are measured against 1 + this
+    judged: Callable[[Scalar, Scalar], Scalar]  # the status if links have these accelerations, and rows want those
 
 
 def iterations(
@@ -154,18 +156,22 @@ def iterations(
     tolerance: float,
     max_iterations: int,
     rank_tolerance: float,
+    wanted: Array | None = None,
 ) -> Iterated:
     """From the first solve, which was at multipliers `lam` and left `residual`, on to convergence.
 
     step       from a residual r to the next one, that with mu r added to the multipliers, and what that adds to `sums`
     seen       size of the accelerations that the rows see: residuals are measured against 1 + seen
+    wanted     those that rows want, if `seen` is of links alone: what is not ok is measured against these, too
     """
     _check(tolerance, max_iterations, rank_tolerance)
     if not len(lam):
-        return Iterated(lam, residual, sums, 1.0, Status.OK, lambda _: Status.OK)
+        return Iterated(lam, residual, sums, 1.0, Status.OK, lambda *_: Status.OK)
     scale = within(tolerance, 1e2) * (1.0 + seen)
     mu, stiffness = penalty.mu, penalty.stiffness
-    squares = _SQUARES if epsilon() < 1e-9 else 1.0
+    long, little = _DOUBLE_SQUARES if epsilon() < 1e-9 else _SINGLE_SQUARES
+    first = size(residual)  # none after it is longer
+    squares, unscaled = choose(first, long, 1.0, little), choose(first, long, 1.0, 1.0 / little)
     in_products = mu * squares
     # A method that solves with A + 1/mu has the rounding of A, beside which 1/mu is small.
     noise = max(_NOISE * epsilon() * (stiffness if penalty.dual else 1.0), stiffness * rank_tolerance**2)
@@ -197,35 +203,38 @@ def iterations(
         idled = choose(0.5, idles, idled + 1.0, 0.0)
         inverse = choose(0.5, idles, 0.0, _quotient(1.0, rho))
         numbers = vector(inverse, idle + alpha * idle_change, idle_change, not_done, idled, felt, off)
-        new = (lam + (alpha / squares) * change, r, image, change, numbers, *sums, *moves)
+        new = (lam + (alpha * unscaled) * change, r, image, change, numbers, *sums, *moves)
         return new, choose(_IDLE_STEPS - 0.5, idled, 0.0, not_done)
 
     with stage("iterations"):
         none = np.zeros(len(lam))
-        off = size(residual)
-        begin = choose(off, _UNSEEN * scale, 0.0, 1.0)
-        numbers = vector(0.0, 1.0, 0.0, begin, 0.0, 1.0, off)
+        begin = choose(first, _UNSEEN * scale, 0.0, 1.0)
+        numbers = vector(0.0, 1.0, 0.0, begin, 0.0, 1.0, first)
         start = (lam + mu * residual, residual, none, none, numbers, *sums, *(np.zeros(x.shape) for x in sums))
         state, count = iterate(once, start, max_iterations - 1, begin)
         lam, residual, _, _, (_, idle, _, not_done, idled, felt, off), *rest = state
         balanced = Status.OK if penalty.growth * epsilon() < within(_BALANCED, 1e3) else Status.MOMENTUM_NOT_BALANCED
 
-        def status(not_done: Scalar, scale: Scalar) -> Scalar:
+        def status(not_done: Scalar, scale: Scalar, vague: Scalar) -> Scalar:
             # What idles is along rows that count as dependent, and means nothing for the accelerations.
-            infeasible = choose(off, min(_LARGEST, largest()), Status.INFEASIBLE, Status.NOT_DETERMINED)
-            conflict = choose(off, scale, Status.NOT_DETERMINED, infeasible)
+            conflict = choose(off, vague, Status.NOT_DETERMINED, Status.INFEASIBLE)
             conflict = choose(off, _UNSEEN * scale, balanced, conflict)
             unfinished = choose(_IDLE_STEPS - 0.5, idled, conflict, Status.MAX_ITERATIONS)
             return choose(0.5, not_done, unfinished, balanced)
 
-        def judged(seen: Scalar) -> Scalar:
-            scale = within(tolerance, 1e2) * (1.0 + seen)
-            return status(_not_done(off, felt, scale), scale)
+        def judged(seen: Scalar, wanted: Scalar) -> Scalar:
+            of_links = within(tolerance, 1e2) * (1.0 + seen)
+            scale = of_links + within(tolerance, 1e2) * wanted
+            return status(_not_done(off, felt, scale), scale, of_links + _VAGUE * epsilon() * wanted)
 
+        found = status(not_done, scale, scale)
+        if wanted is not None:
+            (last,) = replace_where(found, (vector(found),), lambda: (vector(judged(seen, size(wanted))),))
+            found = last[0]
         # In conflict, every change of lam had a part that does nothing: J^T mu r = 0.
         infeasible = choose(0.5, not_done, choose(_IDLE_STEPS - 0.5, idled, idle, 0.0), 0.0)
         lam = lam - infeasible * (mu * residual)
-    return Iterated(lam, residual, tuple(rest[:count_of_sums]), 1.0 + count, status(not_done, scale), judged)
+    return Iterated(lam, residual, tuple(rest[:count_of_sums]), 1.0 + count, found, judged)
 
 
 def _not_done(off: Scalar, felt: Scalar, scale: Scalar) -> Scalar:

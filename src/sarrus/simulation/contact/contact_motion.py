@@ -36,7 +36,6 @@ from sarrus.simulation.contact.limits import JointLimit, Limit, limits_in_slots,
 from sarrus.simulation.contact.motion import Before, ContactMotion, of_size
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
-from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.replacement import replace_where
@@ -65,7 +64,7 @@ def contact_motion(
     """
     contacts = settings.contacts
     poses = world_poses(tree_of(model), free.at.joints)
-    v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
+    v_free = free.velocity(v, dt)
     limits = limits_of(model) if settings.limits else []
     limits = [limit if k in settings.usual_limits else limit.loose() for k, limit in enumerate(limits)]
     problem = ContactProblemAtState(model, settings, free, poses, v, v_free, dt, friction)
@@ -75,7 +74,7 @@ def contact_motion(
     def of_rows(rubbed: Array) -> ContactProblemAtState:
         """The problem in which all that rubs is a row, beginning with friction of these parts."""
         free = unrubbed()
-        v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
+        v_free = free.velocity(v, dt)
         begun = friction.beginning_with(rubbed)
         return problem._replace(free=free, v_free=v_free, friction=begun, joints_are_rows=True)
 

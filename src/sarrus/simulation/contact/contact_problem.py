@@ -21,7 +21,7 @@ from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
 from sarrus.mechanics.contact.world_tree import world_tree
 from sarrus.model.model import Model
 from sarrus.simulation.contact.dry_friction import NOTHING_RUBS, BoundedRow, DryFriction
-from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
+from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia, Moved
 from sarrus.simulation.contact.limits import Limit
 from sarrus.simulation.contact.motion import ContactMotion, Contacts
 from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
@@ -39,7 +39,7 @@ DEEP = 2e-4  # metres: what is deeper where paths bend into the ground is undone
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
 
 
-Velocity = Callable[[Array], Array]  # (nv,) what impulses along rows add to the velocities of joints
+Response = Callable[[Array], Moved]  # to impulses along rows
 
 
 class Delassus(NamedTuple):
@@ -84,8 +84,8 @@ class ContactProblemAtState(NamedTuple):
         joints += [Tied(_moving(x.row), only_one=True) for x in limits]
         return operator_of(self.model, self.settings, bodies, joints, self.in_joint_space(contacts)).operator
 
-    def _delassus(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[Delassus, Velocity]:
-        """G with what velocities make of its rows, and what its wrenches do to joints."""
+    def _delassus(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[Delassus, Response]:
+        """G with what velocities make of its rows, and what its wrenches do."""
         free, inertia = self.free, JointInertia(self.free)
         if self._operator(contacts, limits) == SWEEPS:
             single = [x.row for x in (*self.bounded, *limits)]
@@ -100,20 +100,20 @@ class ContactProblemAtState(NamedTuple):
                 of_contacts = tree_G.along_contacts({b: twist.about(tree.origin) for b, twist in twists})
                 return np.concatenate([vector(*(row @ v for row in single)), of_contacts])
 
-            return Delassus(tree_G, along), inertia.spanning_velocity
+            return Delassus(tree_G, along), inertia.all_moved_by
         rows = self.rows(contacts, limits)
         J = free.independent(rows.J)
         if self.in_joint_space(contacts):
             of_joints = JointRowsDelassus(J, inertia)
-            return Delassus(of_joints, lambda v: rows.J @ v), lambda x: inertia.spanning_velocity(J.T @ x)
+            return Delassus(of_joints, lambda v: rows.J @ v), lambda x: inertia.all_moved_by(J.T @ x)
         response = free.response(J)
         G = rows.delassus(response.G)
-        return Delassus(G, lambda v: G.along_rows(rows.J @ v)), response.velocity
+        return Delassus(G, lambda v: G.along_rows(rows.J @ v)), response.moved_by
 
-    def posed(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[ContactProblem, Velocity]:
-        """The problem with these contacts and limits, and what their impulses do to joints."""
+    def posed(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[ContactProblem, Response]:
+        """The problem with these contacts and limits, and what their impulses do."""
         bounded = self.bounded
-        (G, along), velocity = self._delassus(contacts, limits)
+        (G, along), response = self._delassus(contacts, limits)
         before, after = (along(v) for v in (self.v, self.v_free))
         openings = [x.row @ (self.rates(self.v_free) - self.v_free) for x in bounded]
         openings += [self._opening(limit.gap) for limit in limits]
@@ -129,7 +129,8 @@ class ContactProblemAtState(NamedTuple):
         frictions = vector(*(c.friction for c in contacts))
         softness = self._softness(first, sizes)
         bounds = vector(*(x.bound for x in bounded))
-        return ContactProblem(G, after + vector(*openings), bounds, frictions, active, softness, sizes), velocity
+        g, freedoms = after + vector(*openings), len(self.free.M)
+        return ContactProblem(G, g, bounds, frictions, active, softness, sizes, freedoms), response
 
     def rates(self, v: Array) -> Array:
         """Velocities after the step as joints have them: v is in axes that do not turn (`straight_motion.py`)."""
@@ -152,7 +153,7 @@ class ContactProblemAtState(NamedTuple):
         sweeps, fallback  see `solve`
         """
         settings, bounded = self.settings, self.bounded
-        problem, velocity = self.posed(contacts, limits)
+        problem, response = self.posed(contacts, limits)
         assert isinstance(problem.G, AbstractDelassus)
         limited = list(settings.limited)[: len(pushed)]
         held = vector(*(limit.row[limited] @ pushed for limit in limits))
@@ -161,7 +162,8 @@ class ContactProblemAtState(NamedTuple):
             problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry,
             sweeps=0 if self.in_joint_space(contacts) else sweeps, fallback=fallback,
         )  # fmt: skip
-        v = self.v_free + velocity(problem.G.wrenches(found.impulses))
+        moved = response(problem.G.wrenches(found.impulses))
+        v, loops = self.v_free + moved.velocity, self.free.least_forces + (1.0 / self.dt) * moved.loops
         status = if_finite(found.status, Status.NOT_FINITE, v)
         slots = settings.contacts.slots
         rubbing, pushing, impulses = np.split(found.impulses, [len(bounded), len(bounded) + len(limits)])
@@ -180,7 +182,7 @@ class ContactProblemAtState(NamedTuple):
             _padded([c.gap for c in contacts], slots, 0.0),
         )
         parts = self.friction.parts(rubbed)
-        return ContactMotion(v, kept, pushes, parts, unexpected, found.iterations, found.residual, status)
+        return ContactMotion(v, loops, kept, pushes, parts, unexpected, found.iterations, found.residual, status)
 
     def _opening(self, gap: Scalar) -> Scalar:
         """What is added to a velocity that opens a gap so that it need not be less than zero.

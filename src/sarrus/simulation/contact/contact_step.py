@@ -9,7 +9,6 @@ import numpy as np
 from sarrus.model.model import Model
 from sarrus.simulation.contact.contact_motion import contact_motion
 from sarrus.simulation.contact.contact_problem import slot_numbers
-from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.motion import Before
 from sarrus.simulation.contact.step_start import StepStart
 from sarrus.simulation.contact.straight_motion import moved_straight
@@ -29,7 +28,7 @@ class ContactStepOutputs(NamedTuple):
     worst_status: Array  # () since this was 0
     step: Array  # () steps so far
     qdd: Array  # the change of velocities over the step, per time
-    forces: Array  # of loops
+    forces: Array  # of loops, over the step
     residual: Array  # of loops
     iterations: Array  # Newton steps of the contact problem
     status: Array
@@ -46,21 +45,21 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     slots, width = contact.contacts.slots, contact.contacts.width
     ends = np.cumsum([slots, width * slots, contact.limit_count])
     numbers, impulses, pushed, rubbed = np.split(inputs["warm0"], ends)
-    q, v, dt, count, tau, at, friction, free = StepStart.of(model, settings, inputs, rubbed)
+    start = StepStart.of(model, settings, inputs, rubbed)
+    q, v, dt, free = start.q, start.v, start.dt, start.free
     before = Before(numbers, impulses.reshape(-1, width), pushed, rubbed)
-    motion = contact_motion(
-        model, contact, free, q, v, dt, before, friction, lambda: free_motion(at, np.zeros(model.nv), dt)
-    )
+    motion = contact_motion(model, contact, free, q, v, dt, before, start.friction, start.unrubbed)
     found = motion.contacts
     q_end, v_end = moved_straight(model, q, motion.v, dt)
     alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (q_end, q), (v_end, v))
     status = choose(0.5, alive, worse(motion.status, free.status), Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))
     contacts = slot_numbers(found, dt)
+    forces, residual = free.declared(motion.loops)
     left = np.concatenate([found.numbers, found.impulses.reshape(-1), motion.pushed, motion.rubbed])
     return ContactStepOutputs(
         q=q_end, v=v_end, alive=scalar(alive), worst_status=scalar(worse(inputs["worst_status"].item(), status)),
-        step=scalar(count + 1.0), qdd=qdd, forces=free.forces, residual=free.residual,
-        iterations=scalar(motion.iterations), status=scalar(status), tau=tau,
+        step=scalar(start.count + 1.0), qdd=qdd, forces=forces, residual=residual,
+        iterations=scalar(motion.iterations), status=scalar(status), tau=start.tau,
         contacts=select(alive, contacts, np.zeros(len(contacts))), warm=select(alive, left, np.array(contact.cold)),
     )  # fmt: skip

@@ -13,11 +13,13 @@ import numpy as np
 
 from sarrus.algorithms.tree.crba import composite_bodies
 from sarrus.algorithms.tree.rnea import inward_forces
+from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.contact.joint_rows import AbstractInertia
 from sarrus.mechanics.mechanism import Mechanism, rows_of
 from sarrus.mechanics.solvers.joint_space import Ltdl, delassus_of, ltdl, solve_forward, solve_transposed
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.simulation.contact.loops_in_steps import OPEN, opening, rows_in_step
+from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.linear_algebra import Ldl, ldl, ldl_forward, ldl_solve, symmetric_product
@@ -36,6 +38,7 @@ _DRIFT = 1e-3  # of the accelerations that loops take away: what may be left in 
 class LoopRows(NamedTuple):
     """The rows of loops in joint space, and the factor of their (slightly soft) Delassus matrix."""
 
+    rows: list[Rows]
     J: Array  # (m, n)
     Y: Array  # (m, n)
     G: Array  # (m, m)
@@ -52,9 +55,21 @@ class FreeMotion(NamedTuple):
     loops: LoopRows | None
     qdd: Array  # (nv,)
     forces: Array  # (m,) of loops
+    least_forces: Array  # (m,) the same without those that hold each other where rows are redundant
     residual: Array  # (m,) of loops
     status: Scalar  # whether they are met
     added: Array  # (n, n) to the inertia of joints, which M has
+    turning: Array  # (nv,) the velocities of which it has the products
+
+    def velocity(self, v: Array, dt: Scalar) -> Array:
+        """(nv,) at the end of a step that begins with v, in axes that stay as they were (`straight_motion.py`)."""
+        return v + dt * acceleration_in_fixed_axes(self.at.model, self.turning, self.qdd)
+
+    def declared(self, forces: Array) -> tuple[Array, Array]:
+        """Forces of loops, and what is left of their accelerations, in the axes in which they were declared."""
+        rows, none = [] if self.loops is None else self.loops.rows, np.zeros(0)
+        on_links = np.concatenate([none, *(r.declared_force(forces[r.span]) for r in rows)])
+        return on_links, np.concatenate([none, *(r.declared_residual(-self.residual[r.span]) for r in rows)])
 
     def independent(self, J: Array) -> Array:
         """Rows on all velocities as rows on the independent ones."""
@@ -76,6 +91,13 @@ class FreeMotion(NamedTuple):
         return Response(self, Y, G, cross)
 
 
+class Moved(NamedTuple):
+    """What impulses do."""
+
+    velocity: Array  # (nv,) that they add to all joints
+    loops: Array  # (m,) impulses of loops that they call forth
+
+
 class Response(NamedTuple):
     """Of a robot, to impulses along rows."""
 
@@ -84,14 +106,14 @@ class Response(NamedTuple):
     G: Array  # (m, m) the Delassus matrix
     cross: Array | None  # (loops, m)
 
-    def velocity(self, impulses: Array) -> Array:
-        """(nv,) what they add to the velocities of all joints."""
-        loops = self.free.loops
+    def moved_by(self, impulses: Array) -> Moved:
+        loops, held = self.free.loops, np.zeros(len(self.free.forces))
         with stage("impulses"):
             z = self.Y.T @ impulses
             if loops is not None and self.cross is not None:
-                z = z - loops.Y.T @ ldl_solve(loops.factor, self.cross @ impulses)
-            return _spanning(self.free, z)
+                held = -ldl_solve(loops.factor, self.cross @ impulses)
+                z = z + loops.Y.T @ held
+            return Moved(_spanning(self.free, z), held)
 
 
 class JointInertia(AbstractInertia):
@@ -104,21 +126,25 @@ class JointInertia(AbstractInertia):
 
     def moved_by(self, impulses: Array) -> Array:
         factor = self.free.factor
-        return solve_forward(factor, factor.d_inv * self._pushed(impulses))
+        return solve_forward(factor, factor.d_inv * self._pushed(impulses)[0])
 
     def delassus(self, J: Array) -> Array:
         return self.free.response(J).G
 
-    def spanning_velocity(self, impulses: Array) -> Array:
-        """(nv,) what impulses (n,) on the independent velocities add to those of all joints."""
+    def all_moved_by(self, impulses: Array) -> Moved:
+        """What impulses (n,) on the independent velocities do."""
         with stage("impulses"):
-            return _spanning(self.free, self._pushed(impulses))
+            z, held = self._pushed(impulses)
+            return Moved(_spanning(self.free, z), held)
 
-    def _pushed(self, impulses: Array) -> Array:
-        """L^-T impulses, less what loops take."""
+    def _pushed(self, impulses: Array) -> tuple[Array, Array]:
+        """L^-T impulses with those of loops, and the latter."""
         factor, loops = self.free.factor, self.free.loops
         z = solve_transposed(factor, impulses)
-        return z if loops is None else z - loops.Y.T @ ldl_solve(loops.factor, loops.Y @ (factor.d_inv * z))
+        if loops is None:
+            return z, np.zeros(0)
+        held = -ldl_solve(loops.factor, loops.Y @ (factor.d_inv * z))
+        return z + loops.Y.T @ held, held
 
 
 def _spanning(free: FreeMotion, z: Array) -> Array:
@@ -127,18 +153,25 @@ def _spanning(free: FreeMotion, z: Array) -> Array:
     return change if free.at.embedded is None else free.at.embedded.expand(change)
 
 
-def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: Array | None = None) -> FreeMotion:
+def free_motion(
+    at: Mechanism,
+    added: Array,
+    dt: Scalar | None = None,
+    forces: Array | None = None,
+    midway: Mechanism | None = None,
+) -> FreeMotion:
     """Of a mechanism with everything that acts on it but contacts.
 
     added   (nv,) to the inertia of joints
     dt      of the step that follows, so that loops are closed after it; None: an acceleration at this instant
     forces  (nv,) on joints beside those of the mechanism
+    midway  the mechanism with the velocities that it has in the middle of the step, whose products count; None: as now
     """
     more = _added_inertia(at, added)
     M = composite_bodies(at.nodes) + more
     factor = ltdl(at.nodes, M)
-    tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
-    load = tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
+    turning = at if midway is None else midway
+    load = _load(turning)
     if forces is not None:
         load = load + (forces if at.embedded is None else at.embedded.reduce_force(forces))
     rows = rows_of(at, None, "contact") if dt is None else rows_in_step(at, dt)
@@ -146,20 +179,31 @@ def free_motion(at: Mechanism, added: Array, dt: Scalar | None = None, forces: A
         z = solve_transposed(factor, load)
         if not rows:
             ydd = solve_forward(factor, factor.d_inv * z)
-            return FreeMotion(at, M, factor, None, _expanded(at, ydd), np.zeros(0), np.zeros(0), Status.OK, more)
+            none = np.zeros(0)
+            return FreeMotion(at, M, factor, None, _expanded(at, ydd), none, none, none, Status.OK, more, turning.v)
         J, supports = loop_jacobian(at, rows)
         k = np.concatenate([r.k for r in rows])
         G, Y = delassus_of(factor, J, supports)
         mean = sum((G[i, i] for i in range(len(G))), 0.0) * (SOFTNESS / len(G))
-        loops = LoopRows(J, Y, G, mean, ldl(G + mean * np.eye(len(G))))
+        loops = LoopRows(rows, J, Y, G, mean, ldl(G + mean * np.eye(len(G))))
         rest = k - Y @ (factor.d_inv * z)
-        forces = ldl_solve(loops.factor, rest)
+        last = forces = ldl_solve(loops.factor, rest)
         for _ in range(_REFINEMENTS):
-            forces = forces + ldl_solve(loops.factor, rest - G @ forces)
+            last = ldl_solve(loops.factor, rest - G @ forces)
+            forces = forces + last
+        # Along redundant rows all of these were the same, rest over softness, however little contradicts itself there.
+        # Along others the last was next to nothing.
+        least = forces - (1.0 + _REFINEMENTS) * last
         residual = rest - G @ forces
         met = choose(opening(at), OPEN, _met(residual, G, rest), Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
-    return FreeMotion(at, M, factor, loops, _expanded(at, ydd), forces, residual, met, more)
+    return FreeMotion(at, M, factor, loops, _expanded(at, ydd), forces, least, residual, met, more, turning.v)
+
+
+def _load(at: Mechanism) -> Array:
+    """(n,) what acts on the joints of the tree, less what the bias motion takes."""
+    tau = np.concatenate([np.zeros(0), *(node.tau for node in at.nodes)])
+    return tau - inward_forces(at.tree, at.nodes, [node.f for node in at.nodes])
 
 
 def _met(residual: Array, G: Array, rest: Array) -> Scalar:

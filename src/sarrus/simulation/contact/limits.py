@@ -16,7 +16,7 @@ from sarrus.spatial.picking import pick
 
 NEAR = 2e-2  # radians or metres left after the step without contacts: an impact may take that, too
 HELD = 5e-3  # radians or metres by which a limit that pushed in the step before is nearer than it is
-LOOSE = 5e-4  # by which a limit may be passed before it is looked at, if it is not one of the usual ones
+LOOSE = 1e-4  # by which a limit may be passed before it is looked at, if it is not one of the usual ones
 
 
 class JointLimit(NamedTuple):

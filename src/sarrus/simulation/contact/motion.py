@@ -35,6 +35,7 @@ class ContactMotion(NamedTuple):
     """The velocities after a step, and how they came about."""
 
     v: Array
+    loops: Array  # (m,) forces of loops, with what contacts and limits call forth
     contacts: Contacts
     pushed: Array  # (l,) impulses of limits on the velocities that have some
     rubbed: Array  # (f,) dry friction, as parts of its size
@@ -47,12 +48,13 @@ class ContactMotion(NamedTuple):
     def flat(self) -> tuple[Array, ...]:
         """As arrays alone."""
         numbers = vector(self.unexpected, self.iterations, self.residual, self.status)
-        return (self.v, *self.contacts, self.pushed, self.rubbed, numbers)
+        return (self.v, self.loops, *self.contacts, self.pushed, self.rubbed, numbers)
 
     @staticmethod
     def of(arrays: tuple[Array, ...]) -> ContactMotion:
         """From `flat`."""
-        return ContactMotion(arrays[0], Contacts(*arrays[1:7]), *arrays[7:9], *arrays[9])
+        v, loops, *of_slots, pushed, rubbed, numbers = arrays
+        return ContactMotion(v, loops, Contacts(*of_slots), pushed, rubbed, *numbers)
 
     def told(self, passed: Scalar) -> ContactMotion:
         """The same with a status that says so where something passed."""

@@ -18,11 +18,10 @@ from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, Input
 from sarrus.simulation.contact.bending import bends_of
 from sarrus.simulation.contact.contact_motion import contacts_where_it_stands
 from sarrus.simulation.contact.contact_problem import ContactProblemAtState
-from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.limits import JointLimit, limits_of, usual_limit
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.step_start import StepStart
-from sarrus.simulation.contact.straight_motion import acceleration_in_fixed_axes, moved_straight
+from sarrus.simulation.contact.straight_motion import moved_straight
 from sarrus.simulation.step import StepSettings
 from sarrus.spatial.arrays import Array, vector
 
@@ -52,9 +51,9 @@ def open_contact_step(
     start = StepStart.of(model, settings, inputs, inputs.get("rubbed", np.zeros(len(contact.rubs))))
     (q, v, dt, *_), free, x = start, start.free, inputs["impulses"]
     if are_rows(contact):
-        free = free_motion(start.at, np.zeros(model.nv), dt)
+        free = start.unrubbed()
     poses = world_poses(tree_of(model), free.at.joints)
-    v_free = v + dt * acceleration_in_fixed_axes(model, v, free.qdd)
+    v_free = free.velocity(v, dt)
     step = ContactProblemAtState(model, contact, free, poses, v, v_free, dt, start.friction, are_rows(contact))
     some = replace(contact.contacts, usual=numbers)
     twists, candidates = node_twists(free.at, poses, v_free), some.candidates(poses, numbers)
@@ -64,8 +63,8 @@ def open_contact_step(
         contacts = [c._replace(bend=bend) for c, bend in zip(contacts, bends, strict=True)]
     limits = [usual_limit(limit, q, v_free, dt) for limit in limits_in_step(model, contact)]
     # Whether it is looked at is decided by the step itself: impulses of what is not are zero.
-    problem, velocity = step.posed([c._replace(active=1.0) for c in contacts], limits)
-    v_end = v_free + velocity(problem.G.wrenches(x))  # type: ignore[union-attr]
+    problem, response = step.posed([c._replace(active=1.0) for c in contacts], limits)
+    v_end = v_free + response(problem.G.wrenches(x)).velocity  # type: ignore[union-attr]
     rows = problem.G @ x + problem.g
     rows = rows if problem.compliance is None else rows + problem.compliance * x
     rubbing = x[: problem.nb]

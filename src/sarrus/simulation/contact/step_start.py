@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sarrus.mechanics.mechanism import Mechanism, mechanism
 from sarrus.model.model import Model
 from sarrus.simulation.contact.dry_friction import DryFriction
@@ -21,6 +23,7 @@ class StepStart(NamedTuple):
     count: Scalar  # steps before this one
     tau: Array  # (nv,) of motors
     at: Mechanism
+    midway: Mechanism  # with the velocities in the middle of the step
     friction: DryFriction  # what joints that rub are expected to do ...
     free: FreeMotion  # ... with which this is
 
@@ -32,7 +35,29 @@ class StepStart(NamedTuple):
         dt = inputs["dt"].item() if settings.dt is None else settings.dt
         tau, tau_all = forces_of(model, settings, inputs, lambda c: (count + c) * dt)(q, v, 0.0)
         friction = DryFriction.expected(contact.rubs, rubbed, v, dt, contact.tolerance, contact.exact_friction)
-        at = mechanism(model, q, v, tau_all, inputs.get("external_forces"))
+        held = friction.inertia(model.nv)
+        # Where friction is exact, nothing may depend on what is expected of it.
+        both = v, velocity_midway(model, q, v, dt, np.zeros(model.nv) if contact.exact_friction else held)
+        at, midway = (mechanism(model, q, x, tau_all, inputs.get("external_forces")) for x in both)
         ahead = v if at.embedded is None else v + dt * at.embedded.bias()
-        free = free_motion(at, friction.inertia(model.nv), dt, (1.0 / dt) * friction.impulses_on(ahead))
-        return StepStart(q, v, dt, count, tau, at, friction, free)
+        free = free_motion(at, held, dt, (1.0 / dt) * friction.impulses_on(ahead), midway)
+        return StepStart(q, v, dt, count, tau, at, midway, friction, free)
+
+    def unrubbed(self) -> FreeMotion:
+        """The motion without dry friction of joints."""
+        return free_motion(self.at, np.zeros(len(self.v)), self.dt, midway=self.midway)
+
+
+def velocity_midway(model: Model, q: Array, v: Array, dt: Scalar, added: Array) -> Array:
+    """(nv,) in the middle of a step, by velocity products alone.
+
+    With products of the velocities at its beginning, a step adds energy to limbs that whirl: a robot whose elbow does
+    60 rad/s gains one per cent of all that it has in 15 ms. Velocities change at whole steps and stay in between, so
+    that those at a configuration are half of what came before it and half of what comes after it; with these, energy
+    does not grow. What else acts is left out: a robot that stands has no velocities midway, either, whatever its motors
+    and the ground do.
+
+    added  (nv,) to the inertia of joints
+    """
+    coasting = mechanism(model.with_gravity(np.zeros(3)), q, v, np.zeros(model.nv))
+    return free_motion(coasting, added).velocity(v, 0.5 * dt)

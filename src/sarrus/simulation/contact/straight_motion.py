@@ -52,3 +52,22 @@ def _moved(joint: AbstractJointType, q: Array, v: Array, dt: Scalar) -> tuple[Ar
         p = vector(q[0] + dt * (c * v[0] - s * v[1]), q[1] + dt * (s * v[0] + c * v[1]), q[2] + dt * v[2])
         return p, vector(k * v[0] + l * v[1], k * v[1] - l * v[0], v[2])
     return joint.integrate(q, dt * v), v
+
+
+def velocities_between(model: Model, before: Array, after: Array, dt: float) -> Array:
+    """(..., nv) at configurations to which steps led with velocities `before`, and from which `after` lead away.
+
+    A step changes velocities where it begins, and then moves with them: energies of what is being accelerated or braked
+    are half a step late with one of the two alone.
+    """
+    after = after.copy()
+    for joint, _, at in joints_of(model):
+        if joint.type.name == "free":
+            linear, angular = slice(at.start, at.start + 3), slice(at.start + 3, at.stop)
+            turn = exp_quaternion(dt * after[..., angular])
+            after[..., linear] = rotate_by_quaternion(turn, after[..., linear])
+        elif joint.type.name == "planar":
+            x, y, angle = (after[..., at.start + k].copy() for k in range(3))
+            c, s = np.cos(dt * angle), np.sin(dt * angle)
+            after[..., at.start], after[..., at.start + 1] = c * x - s * y, s * x + c * y
+    return 0.5 * (before + after)

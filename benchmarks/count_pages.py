@@ -1,0 +1,145 @@
+"""Exact operation counts in pages of the guide: what they show is written by this script.
+
+    python -m benchmarks.count_pages [--check]
+
+Robots whose files are not here cannot be counted: then nothing is written. A test counts what needs no files again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import sarrus
+from benchmarks import contact_counts, osim_counts
+from benchmarks.embedding_counts import count, counts
+from benchmarks.geared_robots import HYBRIDS, ROBOTS
+from benchmarks.loop_systems import SYSTEMS, MissingFileError
+from benchmarks.paper.item import silent
+from benchmarks.robots import tree_of, urdf_path
+from benchmarks.written_figures import figures, write_figures
+
+LOOPS = ("lcaba", "prox_bbo", "prox_ltl")
+FLOATING = ("Go1 4F3", "Atlas 2F+2H", "Talos 2F+2H")
+
+
+def table(columns: tuple[str, ...], rows: list[str]) -> str:
+    """In Markdown; the first column has no title."""
+    return "\n".join([f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns), *rows])
+
+
+def row(name: str, *numbers: int) -> str:
+    return f"| {name} | {' | '.join(f'{n:,}' for n in numbers)} |"
+
+
+def loop_system(name: str) -> str:
+    """A system of the LCABA paper: the first iteration of each method."""
+    model = SYSTEMS[name]()
+    free = sarrus.op_count(model.without_constraints(), "aba").total
+    first = (sarrus.op_count(model, method, max_iterations=1).total for method in LOOPS)
+    return row(name, model.nv, model.n_rows, free, *first)
+
+
+def loop_systems() -> str:
+    return table(("dof", "rows", "aba", *LOOPS), [loop_system(name) for name in SYSTEMS])
+
+
+def center_of_mass() -> str:
+    """What holding the centre of mass costs in addition to two feet."""
+    path = urdf_path("talos_full_v2")
+    if path is None:
+        raise MissingFileError("talos_full_v2.urdf")
+    feet = [sarrus.contact(f"{side}_sole_link", 6) for side in ("left", "right")]
+    standing = tree_of(path, floating_base=True).with_constraints(*feet)
+    rows = {
+        "Talos, both feet welded": standing,
+        "and its centre of mass held along x and y": standing.with_constraints(sarrus.center_of_mass_constraint("xy")),
+    }
+    methods = ("lcaba", "prox_bbo")
+    counted = [
+        row(name, *(sarrus.op_count(model, method, max_iterations=1).total for method in methods))
+        for name, model in rows.items()
+    ]
+    return table(methods, counted)
+
+
+def geared_robot(name: str) -> str:
+    model = ROBOTS[name].make()
+    found = counts(model, ("ce_aba", "prox_bbo", "lcaba", "prox_ltl"))
+    return row(name, model.nb, model.nv, model.n_rows, sarrus.embed(model).ny, *found.values())
+
+
+def geared_robots() -> str:
+    columns = ("bodies", "nv", "rows", "ny", "ce_aba", "prox_bbo", "lcaba", "prox_ltl")
+    return table(columns, [geared_robot(name) for name in ROBOTS if "," not in name])
+
+
+def hybrid(name: str) -> str:
+    model = HYBRIDS[name].make()
+    embedded = count(sarrus.embed(model), "lcaba")
+    return row(name, model.n_rows, embedded, *(count(model, method) for method in LOOPS))
+
+
+def hybrids() -> str:
+    return table(("rows", "embedded + lcaba", *LOOPS), [hybrid(name) for name in HYBRIDS])
+
+
+def delassus_counts(cases: list[osim_counts.Case], fast: bool = False) -> dict[str, dict[str, Any]]:
+    found = osim_counts.figure(silent(), "", cases, fast)
+    if missing := [name for name, _ in cases if name not in found]:
+        raise MissingFileError(f"for {missing[0]}")
+    return found
+
+
+def delassus_figures() -> str:
+    """Figs. 5 and 6 of the PV-OSIMr paper."""
+    methods = ("ltl_osim", "efpa", "pv_osim", "pv_osimr")
+    found = delassus_counts([*osim_counts.FIG_5, *osim_counts.FIG_6])
+    return table(("rows", *methods), [row(name, n["rows"], *(n[m] for m in methods)) for name, n in found.items()])
+
+
+def random_rows() -> str:
+    """Some robots of Fig. 2 of the PV paper."""
+    methods = ("ltl_osim", "efpa", "pv_osim")
+    found = delassus_counts([c for c in osim_counts.FIG_2 if c[0] in ("iiwa H", *FLOATING)])
+    return table(methods, [row(f"{name} ({n['rows']})", *(n[m] for m in methods)) for name, n in found.items()])
+
+
+def one_solve() -> str:
+    """Those with several limbs: a matrix, its factors and one solve, against none of these."""
+    found = delassus_counts([c for c in osim_counts.FIG_2 if c[0] in FLOATING], fast=True)
+    rows = [row(f"{name} ({n['rows']})", n["pv_osim"] + n["ldl"], n["pv_osim_fast"]) for name, n in found.items()]
+    return table(("pv_osim + L D L^T + solve", "pv_osim_fast"), rows)
+
+
+PAGES: dict[tuple[str, str], Callable[[], str]] = {
+    ("algorithms/pv_osim.md", "random rows"): random_rows,
+    ("algorithms/pv_osim_fast.md", "one solve"): one_solve,
+    ("algorithms/pv_osimr.md", "osim"): delassus_figures,
+    ("contact.md", "contact_counts"): contact_counts.table,
+    ("embedding.md", "geared robots"): geared_robots,
+    ("embedding.md", "hybrids"): hybrids,
+    ("loops.md", "centre of mass"): center_of_mass,
+    ("loops.md", "loop systems"): loop_systems,
+}
+
+
+def main() -> int:
+    stale = 0
+    for (page, name), make in PAGES.items():
+        try:
+            text = make()
+        except MissingFileError as missing:
+            print(f"{page}, {name}: needs the file {missing}, which is not here")
+            continue
+        is_stale = figures(page, name).strip() != text.strip()
+        stale += is_stale
+        print(f"{page}, {name}: {'stale' if is_stale else 'as counted'}")
+        if is_stale and "--check" not in sys.argv[1:]:
+            write_figures(page, name, text)
+    return 1 if stale and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
