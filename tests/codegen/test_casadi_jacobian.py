@@ -116,3 +116,13 @@ def test_an_output_with_the_name_of_an_input_is_called_otherwise():
     found = kernel(q, v)
     for x, y in zip(f(q, v), found, strict=True):
         np.testing.assert_allclose(np.ravel(x.full()), np.ravel(y), rtol=1e-9, atol=1e-12)
+
+
+def test_matrices_without_columns():
+    """Nothing was declared with k="input": derivatives by k have no column."""
+    model = zoo.five_bar()
+    kernel = sarrus.compile(model, "forward_dynamics_derivatives")
+    q, v = sarrus.random_state(model, 0)
+    found = kernel(q, v, np.ones(model.nv))
+    for x, y in zip(kernel.to_casadi()(q, v, np.ones(model.nv)), found, strict=True):
+        assert np.allclose(np.asarray(x, float).reshape(np.shape(y)), y, rtol=1e-9, atol=1e-9)

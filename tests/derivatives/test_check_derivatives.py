@@ -12,6 +12,7 @@ from sarrus import zoo
 from sarrus.algorithms.derivatives.rnea_derivatives import RneaDerivativesResult
 from sarrus.diagnosis import derivative_check
 from sarrus.errors import SarrusError
+from sarrus.spatial.inertia import Inertia
 from tests.algorithms.embedded_cases import state_of
 from tests.algorithms.kinds import limbs
 from tests.mechanisms import MOVING_KINDS, mechanism, relative_error
@@ -104,18 +105,35 @@ def test_what_is_not_unique_is_said():
     assert notes["dqdd_dtau"] == ""
 
 
-def test_a_wrong_derivative_is_seen(monkeypatch):
-    real = sarrus.rnea_derivatives
+@pytest.mark.parametrize("weight", [1.0, 1e-9], ids=["a robot", "a light one"])
+def test_a_wrong_derivative_is_seen(monkeypatch, weight):
+    """Of a robot that weighs a microgram, forces and their derivatives are small."""
+    real, chain = sarrus.rnea_derivatives, zoo.chain(3)
+    inertias = [Inertia(*(weight * x for x in (b.inertia.mass, b.inertia.h, b.inertia.Sigma))) for b in chain.bodies]
+    light = replace(chain, bodies=tuple(replace(b, inertia=x) for b, x in zip(chain.bodies, inertias, strict=True)))
+    assert sarrus.check_derivatives(light).ok
 
     def wrong(model, q, v, a, external_forces=None, packed=False) -> RneaDerivativesResult:
         x = real.text(model, q, v, a)
-        return x._replace(dtau_dv=x.dtau_dv + 1e-5)
+        return x._replace(dtau_dv=x.dtau_dv + 1e-5 * weight)
 
     changed = replace(real, text=wrong)
     monkeypatch.setattr(derivative_check, "find", lambda name: changed if name == "rnea_derivatives" else sarrus.rnea)
-    found = sarrus.check_derivatives(zoo.chain(3), algorithms=["rnea_derivatives"])
+    found = sarrus.check_derivatives(light, algorithms=["rnea_derivatives"])
     assert not found.ok
     assert "WRONG" in str(found)
+
+
+def test_what_differences_do_not_know_is_said():
+    """Of a last link that weighs almost nothing, unit torques make accelerations of 1e17 rad/s^2."""
+    builder = sarrus.ModelBuilder("a rod and a grain")
+    builder.add_body("rod", mass=1.0, com=(0.0, 0.0, -0.5), inertia=0.1 * np.eye(3), axis=(0, 1, 0))
+    builder.add_body("grain", "rod", mass=1e-12, inertia=1e-17 * np.eye(3), position=(0, 0, -1.0), axis=(0, 1, 0))
+    found = sarrus.check_derivatives(builder.build(), v=np.array([1.0, 2.0]), tau=np.ones(2))
+    assert found.ok, str(found)
+    empty = sarrus.check_derivatives(sarrus.ModelBuilder("empty").build())
+    assert not empty.ok
+    assert "nothing to compare" in str(empty)
 
 
 def test_the_state_is_the_one_given():

@@ -150,6 +150,16 @@ def test_a_batch_is_its_states():
         assert np.array_equal(many.B[k], one.B)
 
 
+def test_no_state_and_no_step():
+    simulation = Simulation(TREE, 1e-2, "semi_implicit_euler")
+    none = simulation.linearize(simulation.start(np.zeros((0, TREE.nq)), np.zeros((0, TREE.nv))))
+    assert (none.A.shape, none.B.shape) == ((0, 2 * TREE.nv, 2 * TREE.nv), (0, 2 * TREE.nv, TREE.nv))
+    weights = np.ones((1, TREE.nv))
+    found = simulation.vjp(simulation.run(steps=0), weights, 2.0 * weights)
+    assert np.array_equal(found.q0_bar, weights[0])
+    assert np.array_equal(found.v0_bar, 2.0 * weights[0])
+
+
 def loss_of(model: sarrus.Model, weights: np.ndarray, q: np.ndarray, v: np.ndarray) -> float:
     """Smooth, of all positions and velocities; of a rotation, of its quaternion."""
     return float(np.sum(np.sin(q) * weights[0]) + np.sum(v * v * weights[1]))

@@ -158,6 +158,19 @@ def test_other_values_compile_nothing_again():
     assert second.model.is_numeric
 
 
+@pytest.mark.parametrize("more", [{"lower": -0.1, "upper": 0.1}, {"friction": 0.3}], ids=["limits", "friction"])
+def test_what_is_chosen_by_inertias_stays(more):
+    """Limits that are springs are as stiff for other masses as for the first one: else P would not be P."""
+    builder = sarrus.ModelBuilder("arm")
+    builder.add_body("arm", mass=ca.SX.sym("m"), com=(0, 0, -0.3), axis=(0, 1, 0), inertia=0.01 * np.eye(3), **more)
+    simulation = Simulation(builder.build(), 1e-3, "semi_implicit_euler", parameters={"m": 1.0})
+    state = simulation.start(np.array([0.101]), np.array([1e-4]))
+    assert relative_error(simulation.linearize(state).P, by_parameters(simulation, state)) < 1e-8
+    fresh = Simulation(simulation.model, 1e-3, "semi_implicit_euler", parameters={"m": 2.0})
+    other = replace(simulation, parameters={"m": 2.0})
+    assert fresh.step(state).v == other.step(state).v
+
+
 def test_values_in_the_place_of_symbols():
     model, q = geared(), np.array([0.3, 0.2, 0.1])
     numeric, expected = with_values(model, VALUES), geared(**VALUES)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sarrus.codegen.runtime.compile import compile
 from sarrus.codegen.runtime.kernel import Kernel
+from sarrus.codegen.tape.derivative import beside_values
 from sarrus.codegen.tape.tangent_space import is_configuration, tangent_shape
 from sarrus.codegen.tape.tape import Port
 from sarrus.hooks.components import components_are_tangents, maps_kernel
@@ -35,8 +36,9 @@ class Jacobian:
     def kernel(self, wrt: tuple[str, ...]) -> Kernel:
         """That of the values and of their derivatives, in tangent spaces."""
         if wrt not in self._kernels:
+            how = self._asked | beside_values(self._algorithm)
             self._kernels[wrt] = compile(
-                self._model, self._algorithm, dtype=self._kernel.dtype, derivative="jacobian", wrt=wrt, **self._asked
+                self._model, self._algorithm, dtype=self._kernel.dtype, derivative="jacobian", wrt=wrt, **how
             )
         return self._kernels[wrt]
 

@@ -88,7 +88,8 @@ class Implicit(NamedTuple):
 
     unknowns: tuple[str, str]  # the outputs x and f, which here is that of all constraints, embedded ones too
     equations: Callable[..., tuple[Any, Any]]  # (model, **inputs, **unknowns): both parts of g
-    response: Callable[..., Any]  # (model, **inputs, right_x, right_f, probe): see `MotionResponse`
+    response: Callable[..., Any]  # (model, **inputs, right_x, right_f, probe, varied): see `MotionResponse`
+    sharing: Callable[..., tuple[Any]]  # (model, **inputs, f, z): zero where f is the smallest that does the same
 
 
 def inputs_of(text: Callable[..., Any]) -> tuple[Input, ...]:
@@ -150,6 +151,7 @@ class Algorithm(Generic[P, R]):
     implicit: Implicit | None = None  # the equations that its values solve
     at_solution: Callable[..., Any] | None = None  # its first two outputs, straight, from where it ended (`found`)
     fields: tuple[str, ...] = ()  # the names of what it returns, where its text has no NamedTuple for them
+    smallest_forces: bool = False  # whether redundant rows share a load by forces of the smallest norm
 
     def __post_init__(self) -> None:  # what `help` and `inspect` look for
         vars(self).update(

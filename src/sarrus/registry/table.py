@@ -42,6 +42,7 @@ def algorithm(
     inverse: str = "",
     implicit: Implicit | None = None,
     at_solution: Callable[..., tuple] | None = None,
+    smallest_forces: bool = False,
 ) -> Callable[[Callable[P, R]], Algorithm[P, R]]:
     """Enter a function into the catalog and make it an `Algorithm`: its arrays are inputs, other parameters options.
 
@@ -51,6 +52,7 @@ def algorithm(
     derivatives, inverse  names of algorithms: see `codegen/tape/derivative.py`
     implicit  the equations that its values solve
     at_solution  of one that iterates: see `codegen/tape/at_solution.py`
+    smallest_forces  whether redundant rows share a load by forces of the smallest norm
     """
     supports |= needs
     if ignores is None:
@@ -75,6 +77,7 @@ def algorithm(
             inverse,
             implicit,
             at_solution,
+            smallest_forces=smallest_forces,
         )
         return made
 

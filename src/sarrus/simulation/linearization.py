@@ -130,7 +130,7 @@ class Linearizer:
         """Accelerations and derivatives of them; an error if there are none."""
         found = called(kernel, given)
         status = getattr(found, "status", np.zeros(len(found.qdd)))
-        finite = np.all([np.isfinite(x).reshape(len(status), -1).all(axis=1) for x in found], axis=0)
+        finite = np.all([np.isfinite(x).all(axis=tuple(range(1, x.ndim))) for x in found], axis=0)
         if np.any(status != Status.OK) or not finite.all():
             bad = np.flatnonzero((status != Status.OK) | ~finite)
             words = Status(int(status[bad[0]]) or Status.NOT_FINITE).words

@@ -579,15 +579,15 @@ class Simulation:
             raise UnsupportedError(_NO_FUNCTIONS)
         shapes, span = stepper.kernels.input_shapes, range(first, first + steps)
         inputs = {
-            name: np.stack([input_at(x, t) for t in span], axis=1).reshape(len(q), steps, *shapes[name])
+            name: np.array([input_at(x, t) for t in span]).reshape(steps, len(q), *shapes[name]).swapaxes(0, 1)
             for name, x in stepper.inputs.items()
         }
         key = (*inputs, repr(stepper.kernels.asked[-1]))
         if key not in self._linearizers:
             u = "controls" if "controls" in inputs else "tau"
-            now = {name: x[:, 0] for name, x in inputs.items()}
+            sizes = {name: x.shape[2:] for name, x in inputs.items()}
             self._linearizers[key] = ContactLinearizer(
-                self.stepped_model, self._traced_model, self._symbols, stepper.kernels.settings, now, u, self.dt
+                self.stepped_model, self._traced_model, self._symbols, stepper.kernels.settings, sizes, u, self.dt
             )
         carry = stepper.begin(q, v, first)
         if isinstance(start, StepResult) and start.warm is not None:

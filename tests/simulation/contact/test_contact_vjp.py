@@ -62,6 +62,14 @@ def test_legs_with_gears_and_loops_that_are_projected(kind, is_embedded):
     check(simulation, *on_its_foot(simulation), 0.1 * np.ones((30, model.nv)), 1e-6)
 
 
+def test_no_step():
+    simulation, weights = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=EXACT), np.ones((1, 6))
+    found = simulation.vjp(simulation.run(steps=0), weights, 2.0 * weights)
+    assert np.array_equal(found.q0_bar, weights[0])
+    assert np.array_equal(found.v0_bar, 2.0 * weights[0])
+    assert (found.u_bar.shape, found.unique.shape) == ((0, 6), (0,))
+
+
 def test_a_batch_one_by_one_and_what_is_refused():
     simulation = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=EXACT)
     q = np.tile([0.0, 0.0, 0.0999, 0.0, 0.0, 0.0, 1.0], (2, 1))

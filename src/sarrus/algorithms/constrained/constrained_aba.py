@@ -17,6 +17,7 @@ from sarrus.spatial.arrays import Array
     references=("sathya2025constrained", "lcaba2025"),
     supports=Feature.ON_LINKS | Feature.ANY_RANK,
     derivatives="forward_dynamics_derivatives",
+    smallest_forces=True,
 )
 def constrained_aba(
     model: Model,

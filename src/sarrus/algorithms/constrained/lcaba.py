@@ -34,6 +34,7 @@ from sarrus.spatial.stages import stage
     references=("lcaba2025",),
     supports=Feature.ON_ALL | Feature.ANY_RANK,
     derivatives="forward_dynamics_derivatives",
+    smallest_forces=True,
 )
 def lcaba(
     model: Model,

@@ -38,6 +38,7 @@ from sarrus.spatial.stages import stage
     references=("lcaba2025", "brandl1987", "bae1987"),
     supports=Feature.ON_ALL | Feature.ANY_RANK,
     derivatives="forward_dynamics_derivatives",
+    smallest_forces=True,
 )
 def prox_bbo(
     model: Model,

@@ -31,6 +31,7 @@ from sarrus.spatial.stages import stage
     references=("carpentier2021", "lcaba2025", "featherstone2010"),
     supports=Feature.ON_ALL | Feature.ANY_RANK,
     derivatives="forward_dynamics_derivatives",
+    smallest_forces=True,
 )
 def prox_ltl(
     model: Model,

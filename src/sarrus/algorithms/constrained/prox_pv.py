@@ -29,6 +29,7 @@ from sarrus.spatial.linear_algebra import ldl, ldl_solve
     references=("sathya2025constrained", "sathya2024pv"),
     supports=Feature.ON_LINKS | Feature.ANY_RANK,
     derivatives="forward_dynamics_derivatives",
+    smallest_forces=True,
 )
 def prox_pv(
     model: Model,

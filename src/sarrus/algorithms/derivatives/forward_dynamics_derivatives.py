@@ -15,7 +15,7 @@ from sarrus.errors import check_name
 from sarrus.mechanics.derivatives.constraint_variation import constraint_equations, constraint_variation
 from sarrus.mechanics.mechanism import mechanism, rows_of
 from sarrus.mechanics.solvers.constrained_motion import ConstrainedMotion, MotionResponse
-from sarrus.mechanics.solvers.minimum_norm import MinimumNorm
+from sarrus.mechanics.solvers.minimum_norm import MinimumNorm, norm_of, sharing
 from sarrus.model.model import Model
 from sarrus.registry.algorithm import AnyAlgorithm, Implicit
 from sarrus.registry.features import Feature
@@ -25,8 +25,6 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import if_finite
 from sarrus.spatial.stages import stage
 from sarrus.status import Status
-
-SOFT = ("pv_soft", "ltl_soft")  # methods
 
 
 class ForwardDynamicsDerivativesResult(NamedTuple):
@@ -57,18 +55,19 @@ def motion_equations(model: Model, qdd: Array, forces: Array, **at: Array) -> tu
     return rnea.text(whole, q, v, qdd, at.get("external_forces")) - on_joints - at["tau"], rows
 
 
-def motion_response(model: Model, right_x: Array, right_f: Array, probe: Array, **given: Array) -> MotionResponse:
-    """The solution, and that of M x - J^T f = right_x (nv, c), J x = right_f (m, c)."""
+def motion_response(model: Model, minimum_norm: bool, adjoint: bool, **given: Array) -> MotionResponse:
+    """The solution, and that of M x - J^T f = right_x, J x = right_f: see `ConstrainedMotion.response`."""
     at = mechanism(model.spanning, given["q"], given["v"], given["tau"], given.get("external_forces"))
     motion = ConstrainedMotion.factored(at, rows_of(at, given.get("k"), "a derivative"), composite_bodies(at.nodes))
-    return motion.response(free_forces(at), right_x, right_f, probe)
+    x, f, probe, varied = (given[name] for name in ("right_x", "right_f", "probe", "varied"))
+    return motion.response(free_forces(at), x, f, probe, norm_of(model) if minimum_norm else None, varied, adjoint)
 
 
 @algorithm(
     cost="O(n^2 d + m n^2 + m^2 n + m^3)",
     references=("carpentier2018", "featherstone2010"),
     supports=Feature.ON_ALL | Feature.REDUNDANT,
-    implicit=Implicit(("qdd", "forces"), motion_equations, motion_response),
+    implicit=Implicit(("qdd", "forces"), motion_equations, motion_response, sharing),
 )
 def forward_dynamics_derivatives(
     model: Model,
@@ -103,7 +102,7 @@ def forward_dynamics_derivatives(
     weight  of soft methods: R^-1 for constraints that were declared without a softness R of their own
     minimum_norm  whether redundant rows share a load by forces of the smallest norm, as proximal methods and lcaba do
     """
-    whole, softly = model.spanning, method in SOFT
+    whole, softly = model.spanning, method in ("pv_soft", "ltl_soft")
     ours = [c in model.active_constraints for c in whole.active_constraints]
     soft = [mine and softly for mine in ours]
     at = mechanism(whole, q, v, tau, external_forces)
@@ -115,7 +114,7 @@ def forward_dynamics_derivatives(
     ]
     motion = ConstrainedMotion.factored(at, rows, composite_bodies(at.nodes), C)
     qdd, f, status = motion.solution(free_forces(at), softly)
-    shares = MinimumNorm.of(motion.kkt, whole) if minimum_norm and len(f) else None
+    shares = MinimumNorm.of(motion.kkt, norm_of(model)) if minimum_norm and len(f) else None
     f, z = (f, None) if shares is None else shares.with_motion(motion.kkt, f)
     if method not in (None, "auto"):  # any other comes on top of the factors
         weighted = {"weight": weight} if softly else {}

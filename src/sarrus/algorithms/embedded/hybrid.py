@@ -33,6 +33,7 @@ _MET = 1e-8  # of the cluster's accelerations: what redundant rows may be off
     references=("chignoli2025", "lcaba2025"),
     supports=Feature.ON_ALL | Feature.ANY_RANK,
     derivatives="forward_dynamics_derivatives",
+    smallest_forces=True,
 )
 def hybrid(
     model: Model,

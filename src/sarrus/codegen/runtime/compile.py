@@ -17,7 +17,14 @@ from sarrus.codegen.runtime import stored
 from sarrus.codegen.runtime.cache_names import described, model_key
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.native import build_native, lane_of
-from sarrus.codegen.tape.derivative import Derivative, derivative_algorithm, derivative_tape
+from sarrus.codegen.tape.derivative import (
+    MINIMUM_NORM,
+    Derivative,
+    beside_values,
+    derivative_algorithm,
+    derivative_tape,
+    has_smallest_forces,
+)
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.errors import UnsupportedError
@@ -61,7 +68,8 @@ def compile(  # the name users expect; the builtin is not used here
     wrt              names of the inputs with respect to which to differentiate ("parameters": the values of CasADi
                      symbols); default: all
     progress         called with a description of each next step; default: printed to a terminal after a second
-    options          fixed arguments of the method, e.g. `frame="left_foot"`
+    options          fixed arguments of the method, e.g. `frame="left_foot"`; of derivatives of constrained dynamics
+                     also `minimum_norm=True`: redundant rows share a load by the smallest forces, as in lcaba
     cache            whether to use a kernel from disk, and keep this one there
     returns          a `Kernel`
     errors           `UnknownNameError`: no such method, input or option; `UnsupportedError`: the method does not
@@ -93,7 +101,8 @@ def compile(  # the name users expect; the builtin is not used here
     lane = lane_of(kind.name, lanes)
     asked = None
     if derivative is not None or wrt is not None:
-        asked = Derivative.of(algorithm, derivative, wrt, names, not model.is_numeric)
+        smallest = has_smallest_forces(algorithm) and bool(options.pop(MINIMUM_NORM, False))
+        asked = Derivative.of(algorithm, derivative, wrt, names, not model.is_numeric, smallest)
     told_apart = options if asked is None else options | {"derivative": asked}
     key = None if not cache or parameters else _key(model, algorithm, names, told_apart, lane)
     native = None if key is None else stored.load(key, lane)
@@ -116,8 +125,9 @@ def compile(  # the name users expect; the builtin is not used here
 
     def jacobian() -> tuple[Model, Tape]:
         wrt = names if model.is_numeric else (*names, "parameters")
+        wanted = Derivative("jacobian", wrt, **beside_values(algorithm))
         with precision(kind):
-            return model, derivative_tape(model, algorithm, Derivative("jacobian", wrt), names, parameters, **options)
+            return model, derivative_tape(model, algorithm, wanted, names, parameters, **options)
 
     return Kernel(algorithm, model.name, native, key, jacobian)
 

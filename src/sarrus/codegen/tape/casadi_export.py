@@ -118,7 +118,7 @@ def matrix_shape(port: Port) -> tuple[int, int]:
         return 1, 1
     if len(port.shape) == 1:
         return port.shape[0], 1
-    return port.size // port.shape[-1], port.shape[-1]
+    return int(np.prod(port.shape[:-1], dtype=int)), port.shape[-1]
 
 
 def _unflatten(ca: Any, flat: Any, port: Port) -> Any:

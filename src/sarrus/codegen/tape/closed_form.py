@@ -20,15 +20,16 @@ class ClosedForm:
     wrt: tuple[str, ...]
     inputs: tuple[Port, ...]  # of the algorithm that is differentiated, but for the model's parameters
     outputs: tuple[Port, ...]  # those of them that have derivatives
+    options: tuple[tuple[str, Any], ...] = ()  # of the closed form
 
     @staticmethod
-    def of(closed: AnyAlgorithm, wrt: tuple[str, ...], tape: Tape) -> ClosedForm | None:
+    def of(closed: AnyAlgorithm, wrt: tuple[str, ...], tape: Tape, **options: Any) -> ClosedForm | None:
         """None: it does not have all that is asked for."""
         known = closed.output_names
         outputs = tuple(x for x in tape.outputs if all(f"d{x.name}_d{name}" in known for name in wrt))
         inputs = tuple(port for port in tape.inputs if port.name != "parameters")
         takes_all = {port.name for port in inputs} <= set(closed.input_names)
-        return ClosedForm(closed, wrt, inputs, outputs) if outputs and takes_all else None
+        return ClosedForm(closed, wrt, inputs, outputs, tuple(options.items())) if outputs and takes_all else None
 
     def algorithm(self, model: Model) -> AnyAlgorithm:
         """To be traced."""
@@ -45,5 +46,6 @@ class ClosedForm:
         return (*self._values, *(f"d{x.name}_d{name}" for name in self.wrt for x in self.outputs))
 
     def __call__(self, model: Model, **arrays: Any) -> tuple[Any, ...]:
-        result = self.closed.text(model, **{port.name: arrays[port.name] for port in self.inputs})._asdict()
+        given = {port.name: arrays[port.name] for port in self.inputs}
+        result = self.closed.text(model, **given, **dict(self.options))._asdict()
         return tuple(result[name] for name in self._fields)

@@ -41,6 +41,7 @@ from sarrus.registry.algorithm import Algorithm, AnyAlgorithm, Input
 from sarrus.registry.table import find
 
 _INSTEAD = "forward_dynamics_derivatives"
+MINIMUM_NORM = "minimum_norm"
 _DIFFERENTIATE = {"jacobian": jacobian, "jvp": jvp, "vjp": vjp}
 
 
@@ -50,14 +51,22 @@ class Derivative:
 
     kind: str
     wrt: tuple[str, ...]
+    minimum_norm: bool = False  # of forces of redundant rows: whether the smallest
 
     @staticmethod
-    def of(algorithm: AnyAlgorithm, kind: Any, wrt: Any, inputs: tuple[str, ...], has_symbols: bool) -> Derivative:
+    def of(
+        algorithm: AnyAlgorithm,
+        kind: Any,
+        wrt: Any,
+        inputs: tuple[str, ...],
+        has_symbols: bool,
+        minimum_norm: bool = False,
+    ) -> Derivative:
         """Checked. wrt None: all inputs, but for the values of a model's symbols."""
         if not isinstance(kind, str) or kind not in _DIFFERENTIATE:
             raise UnsupportedError(f"derivative is {kind!r}. Valid: {', '.join(_DIFFERENTIATE)}")
         if wrt is None:
-            return Derivative(kind, inputs)
+            return Derivative(kind, inputs, minimum_norm)
         if not isinstance(wrt, Iterable):
             raise UnsupportedError(f"wrt is {wrt!r}: expected names. Valid: {', '.join(inputs)}")
         names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
@@ -65,7 +74,18 @@ class Derivative:
             check_name(f"wrt of {algorithm.name}:", name, (*inputs, "parameters") if has_symbols else inputs)
         if not names or len(set(names)) < len(names):
             raise UnsupportedError(f"wrt is {wrt!r}: expected at least one of {', '.join(inputs)}, each once")
-        return Derivative(kind, names)
+        return Derivative(kind, names, minimum_norm)
+
+
+def has_smallest_forces(algorithm: AnyAlgorithm) -> bool:
+    """Whether derivatives of an algorithm have the option `minimum_norm`, which the algorithm itself has not."""
+    closed = find(algorithm.derivatives) if algorithm.derivatives else None
+    return closed is not None and MINIMUM_NORM in closed.options and MINIMUM_NORM not in algorithm.options
+
+
+def beside_values(algorithm: AnyAlgorithm) -> dict[str, Any]:
+    """Options of a derivative that is used beside the algorithm's own values: of forces that are shared as in these."""
+    return {MINIMUM_NORM: True} if algorithm.smallest_forces and has_smallest_forces(algorithm) else {}
 
 
 @dataclass(frozen=True)
@@ -120,13 +140,16 @@ def _derivative(
     kind, wrt = derivative.kind, derivative.wrt
     closed = find(algorithm.derivatives) if algorithm.derivatives else None
     if closed is not None and kind == "jacobian":
-        text = ClosedForm.of(closed, wrt, tape)
+        more = {MINIMUM_NORM: True} if derivative.minimum_norm else {}
+        text = ClosedForm.of(closed, wrt, tape, **more)
         if text is not None:
             return trace(model, text.algorithm(model), parameters=parameters)
     if iterates(tape) and algorithm.at_solution is not None and not parameters:
         return at_solution_tape(model, algorithm, _DIFFERENTIATE[kind], kind, wrt, tape, options)
-    if iterates(tape):
-        found = None if closed is None else implicit_tape(model, closed, kind, wrt, tape, parameters)
+    if iterates(tape) or derivative.minimum_norm:
+        found = None
+        if closed is not None:
+            found = implicit_tape(model, closed, kind, wrt, tape, parameters, derivative.minimum_norm)
         if found is None:
             raise UnsupportedError(
                 f"{algorithm.name} iterates until its values say that it is done, and nothing differentiates through "

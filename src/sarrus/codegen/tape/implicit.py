@@ -11,10 +11,12 @@ solve. The transposed matrix is [M J^T; -J C], so that with signs changed the sa
     [M -J^T; J C] [l; -p] = [x_bar; -f_bar]        b_bar = -(dg/db)^T [l; p]
 
 which is a gradient of g, whose text is straight. Where rows J depend on each other, f of those that depend on others
-before them does not vary; it is one choice of many. Where they cannot follow the others along some direction (`unique`
-is 0: a loop whose rows are redundant only while it is closed), derivatives mean something along those directions only
-that all rows allow. That is asked along one direction without any special property: it would have to lie in a plane
-that it has nothing to do with to miss that.
+before them does not vary; it is one choice of many. The other choice are forces of the smallest norm, which meet one
+more equation, s = J z - w f = 0 (`mechanics/solvers/minimum_norm.py`): their variation is that of any others, corrected
+by ds with z and f held; backwards, weights of s come on top. Where rows cannot follow the others along some direction
+(`unique` is 0: a loop whose rows are redundant only while it is closed), derivatives mean something along those
+directions only that all rows allow. That is asked along one direction without any special property: it would have to
+lie in a plane that it has nothing to do with to miss that.
 """
 
 from __future__ import annotations
@@ -46,20 +48,27 @@ class Solution:
     """Values that solve equations, as symbols of a graph, and linear equations with the same factors."""
 
     def __init__(
-        self, model: Model, implicit: Implicit, inputs: Sequence[Port], columns: int, parameters: Sequence[Any] | None
+        self,
+        model: Model,
+        implicit: Implicit,
+        inputs: Sequence[Port],
+        columns: int,
+        parameters: Sequence[Any] | None,
+        **how: bool,
     ) -> None:
-        """inputs: of the algorithm, then more; columns: of right-hand sides"""
+        """inputs: of the algorithm, then more; columns: of right-hand sides; how: options of the response"""
         self.model, self.inputs = model, inputs
         names = [x for x in inputs if x.name != "parameters"]
         rows = model.spanning.n_rows
         given = tuple(Input(port.name, False, port.shape) for port in names)
         x, f = (Input(name, False, (size,)) for name, size in zip(implicit.unknowns, (model.nv, rows), strict=True))
         right = Input("right_x", False, (model.nv, columns)), Input("right_f", False, (rows, columns))
+        more = Input("probe", False, (rows,)), Input("varied", False, (rows, columns))
         self.unknowns = implicit.unknowns
         self.equations = _traced(model, implicit.equations, (*given, x, f), ("in_x", "in_f"), parameters)
-        self._response = _traced(
-            model, implicit.response, (*given, *right, Input("probe", False, (rows,))), (), parameters
-        )
+        z = Input("z", False, (model.nv,))
+        self.sharing = _traced(model, implicit.sharing, (*given, f, z), ("shared",), parameters)
+        self._response = _traced(model, implicit.response, (*given, *right, *more), (), parameters, **how)
         self.graph = Graph()
         self.arrays = {port.name: self.graph.inputs(slot, port.size) for slot, port in enumerate(inputs)}
 
@@ -79,10 +88,16 @@ class Solution:
 
 
 def implicit_tape(
-    model: Model, closed: AnyAlgorithm, kind: str, wrt: Sequence[str], tape: Tape, parameters: Sequence[Any] | None
+    model: Model,
+    closed: AnyAlgorithm,
+    kind: str,
+    wrt: Sequence[str],
+    tape: Tape,
+    parameters: Sequence[Any] | None,
+    minimum_norm: bool = False,
 ) -> Tape | None:
     """A derivative of an algorithm (its tape), whose values solve the equations of `closed`, which takes the same
-    inputs; None: not all of them.
+    inputs; None: not all of them. minimum_norm: of forces of the smallest norm.
     """
     implicit = closed.implicit
     names = [port.name for port in tape.inputs if port.name != "parameters"]
@@ -91,10 +106,12 @@ def implicit_tape(
     by_name = {port.name: port for port in tape.inputs}
     shapes = [tangent_shape(model, by_name[name]) for name in wrt]
     sizes = [int(np.prod(shape, dtype=int)) for shape in shapes]
-    at = Solution(model, implicit, tape.inputs, sum(sizes) if kind == "jacobian" else 1, parameters)
+    columns = sum(sizes) if kind == "jacobian" else 1
+    how = {"minimum_norm": minimum_norm, "adjoint": kind == "vjp"}
+    at = Solution(model, implicit, tape.inputs, columns, parameters, **how)
     values = at.response()
     held = dict(zip(at.unknowns, (values["qdd"], values["forces"]), strict=True))
-    probe = _probe(at, wrt, held)
+    probe, shares = _probe(at, wrt, held), {"z": values["z"], at.unknowns[1]: values["forces"]}
     ours = list(reported_rows(model))
     out = [Port(name, x.shape) for name, x in zip(at.unknowns, (values["qdd"], values["forces"][ours]), strict=True)]
     if kind == "vjp":
@@ -106,18 +123,25 @@ def implicit_tape(
         weights = {"in_x_bar": -answer["x"], "in_f_bar": answer["f"]}
         back = at.replayed(vjp(model, at.equations, wrt), held | weights)
         found = {f"{name}_bar": back[f"{name}_bar"] for name in wrt}
+        if minimum_norm:  # rows are -f_bar
+            more = at.replayed(vjp(model, at.sharing, wrt), shares | {"shared_bar": -answer["along"]})
+            found = {name: x + more[name] for name, x in found.items()}
     elif kind == "jvp":
         at.more_inputs([Port(f"d{name}", shape) for name, shape in zip(wrt, shapes, strict=True)])
         along = at.replayed(jvp(model, at.equations, wrt), held)
-        answer = at.response(right_x=-along["din_x"], right_f=-along["din_f"], probe=probe)
+        varied = {"varied": at.replayed(jvp(model, at.sharing, wrt), shares)["dshared"]} if minimum_norm else {}
+        answer = at.response(right_x=-along["din_x"], right_f=-along["din_f"], probe=probe, **varied)
         found = {f"d{port.name}": x[:, 0] for port, x in zip(out, (answer["x"], answer["f"][ours]), strict=True)}
     else:
         slopes = at.replayed(jacobian(model, at.equations, wrt), held)
+        if minimum_norm:
+            slopes |= at.replayed(jacobian(model, at.sharing, wrt), shares)
         right = [
             np.concatenate([slopes[f"d{g}_d{name}"].reshape(-1, n) for name, n in zip(wrt, sizes, strict=True)], axis=1)
-            for g in ("in_x", "in_f")
+            for g in ("in_x", "in_f", *(["shared"] if minimum_norm else []))
         ]
-        answer = at.response(right_x=-right[0], right_f=-right[1], probe=probe)
+        varied = {"varied": right[2]} if minimum_norm else {}
+        answer = at.response(right_x=-right[0], right_f=-right[1], probe=probe, **varied)
         ends = np.cumsum(sizes)[:-1]
         columns = [np.split(x, ends, axis=1) for x in (answer["x"], answer["f"][ours])]
         found = {
@@ -144,6 +168,12 @@ def _probe(at: Solution, wrt: Sequence[str], held: dict[str, Array]) -> Array:
 
 
 def _traced(
-    model: Model, text: Any, inputs: tuple[Input, ...], fields: tuple[str, ...], parameters: Sequence[Any] | None
+    model: Model,
+    text: Any,
+    inputs: tuple[Input, ...],
+    fields: tuple[str, ...],
+    parameters: Sequence[Any] | None,
+    **options: Any,
 ) -> Tape:
-    return trace(model, Algorithm(text.__name__, text, inputs, None, fields=fields), parameters=parameters)
+    algorithm = Algorithm(text.__name__, text, inputs, None, tuple(options), fields=fields)
+    return trace(model, algorithm, parameters=parameters, **options)

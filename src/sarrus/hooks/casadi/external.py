@@ -20,6 +20,7 @@ from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.module import load_module
 from sarrus.codegen.tape.c_export import identifier
 from sarrus.codegen.tape.casadi_export import casadi_jacobian, matrix_shape
+from sarrus.codegen.tape.derivative import beside_values
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Port, Tape
 from sarrus.errors import UnsupportedError, optional_package
@@ -63,7 +64,7 @@ def external(
     name = f"{identifier(model.name)}_{kernel.method}_{next(_numbers)}"
     if not jacobian:
         return loaded(ca, kernel, name)
-    derivative = compile(model, algorithm, derivative="jacobian", **asked)
+    derivative = compile(model, algorithm, derivative="jacobian", **asked, **beside_values(algorithm))
     values = loaded(ca, derivative, f"{name}_derivative")
     return loaded(ca, kernel, name, casadi_jacobian(model, kernel.tape, derivative.tape, values, name))
 

@@ -76,6 +76,15 @@ def constraint_equations(
     return np.concatenate([np.zeros(0), *(r.declared_residual(residual[r.span]) for r in rows)]), on_joints
 
 
+def sharing_equations(model: Model, q: Array, k: Array | None, forces: Array, z: Array, w: Array) -> Array:
+    """J z - w f (m,) of all active constraints, in the basis of the rows; forces: f in the declared basis."""
+    joints, rows = _rows(model, q, np.zeros(model.nv), k)
+    rows = numbered(rows)
+    f = np.concatenate([np.zeros(0), *(r.force_of_declared(forces[r.span]) for r in rows)])
+    at_rest = [r._replace(k=np.zeros(len(r.k))) for r in rows]
+    return _residual(tree_of(model), joints, at_rest, z) - w * f
+
+
 def _rows(model: Model, q: Array, v: Array, k: Array | None) -> tuple[list[Kinematics], list[Rows]]:
     tree = tree_of(model)
     joints = joint_kinematics(tree, q, v)

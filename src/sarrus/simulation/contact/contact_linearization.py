@@ -84,12 +84,12 @@ class ContactLinearizer:
         traced: Model,
         symbols: tuple[Any, ...],
         settings: StepSettings,
-        inputs: dict[str, Array],
+        inputs: dict[str, tuple[int, ...]],
         u: str,
         dt: float,
     ) -> None:
         """traced: the model with symbols, if it has any, which are then the input `parameters`, else the same;
-        inputs: what the step takes beside the state, (B, n) each; u: which of them B is for.
+        inputs: shapes of what the step takes beside the state; u: which of them B is for.
         """
         contact = settings.contact
         assert contact is not None
@@ -99,7 +99,7 @@ class ContactLinearizer:
         self.model, self.contact, self.u, self._dt, self._settings = traced, contact, u, dt, settings
         self._symbols = symbols
         self.memory = len(contact.rubs) if remembers(contact) else 0  # numbers of a state beside q and v
-        self._shapes = {name: x.shape[1:] for name, x in inputs.items() if name != "parameters"}
+        self._shapes = {name: shape for name, shape in inputs.items() if name != "parameters"}
         more = ["rubbed"] if self.memory else []
         self._wrt = ("q", "v", *more, u, *(["parameters"] if symbols else []), "impulses")
         self._ends = np.cumsum([2 * model.nv + self.memory, *self._shapes[u], len(symbols)])

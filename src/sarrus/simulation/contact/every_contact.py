@@ -3,7 +3,8 @@
 Which of them matter is not known before the impulses are: a leg that strikes the ground with its knee swings its foot
 down within the same step. So where something then closes that has no slot, or whose path the impulses have bent into
 the ground, the problem is solved once more. What pushed keeps its slot, and the others are given to what is nearest
-after the motion that was found. A problem that Newton's method has not solved gets the same second chance.
+after the motion that was found. A problem that Newton's method has not solved is tried again as it is, with the
+fallback behind it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sarrus.mechanics.contact.cone import either
 from sarrus.mechanics.contact.contact_rows import Twist, node_bends, node_twists
 from sarrus.mechanics.contact.contact_set import Bound, Candidate
 from sarrus.simulation.contact.bending import bends_of
@@ -54,19 +56,22 @@ def every_contact(
     found, reach = contacts.candidates(step.poses), SPEED * dt
     limited = [step.settings.limited.index(limit.v) for limit in limits]
 
-    def attempt(v: Array, ways: Ways, distances: Sequence[Scalar], before: Before, **how: Any) -> ContactMotion:
+    def attempt(
+        v: Array, bends: Sequence[Scalar] | Array, distances: Sequence[Scalar] | Array, before: Before, **how: Any
+    ) -> ContactMotion:
         """The motion with what is nearest by these distances, beginning with impulses of the one before.
 
         how  it is solved
         """
-        in_slots = contacts_in_slots(found, distances, ways.bends, step.model.parents, reach, contacts.slots)
+        in_slots = contacts_in_slots(found, list(distances), list(bends), step.model.parents, reach, contacts.slots)
         pushed = [before.pushed[k] for k in limited]
         held = limits_in_slots(limits, q, v, dt, step.settings.limit_slots, pushed)
         return step.solved(in_slots, held, _searched(in_slots, before), before.pushed, **how)
 
     ways = Ways.of(step, found, step.v_free, twists)
     ahead = [Bound(c.gap, rate, c.a).after(dt) for c, rate in zip(found, ways.rates, strict=True)]
-    first = attempt(step.v_free, ways, by_importance(found, ahead, reach, contacts.slots), before, fallback=False)
+    importance = by_importance(found, ahead, reach, contacts.slots)
+    first = attempt(step.v_free, ways.bends, importance, before, fallback=False)
     after = Ways.of(step, found, first.v, node_twists(step.free.at, step.poses, first.v))
 
     def again() -> tuple[Array, ...]:
@@ -76,7 +81,13 @@ def every_contact(
             c.gap + dt * rate + bend - choose(0.0, push, 2.0 * reach, 0.0)
             for c, rate, bend, push in zip(found, *after, pushes, strict=True)
         ]
-        second = attempt(first.v, after, distances, left, sweeps=0)  # sweeps have found out already what sticks
+        # What was not solved says nothing about where things go: the same problem again, for the fallback.
+        unsolved = choose(0.5, first.status, 1.0, -1.0)
+        v, distances, bends = (
+            either(unsolved, vector(*as_it_was), vector(*now))
+            for as_it_was, now in ((step.v_free, first.v), (importance, distances), (ways.bends, after.bends))
+        )
+        second = attempt(v, bends, distances, left, sweeps=0)  # sweeps have found out already what sticks
         moved = node_twists(step.free.at, step.poses, second.v)
         second = second._replace(iterations=first.iterations + second.iterations)
         return second.told(passed(found, [c.closing(moved) for c in found], limits, q, second.v, dt)).flat

@@ -53,7 +53,8 @@ class ContactMotion(NamedTuple):
     @staticmethod
     def of(arrays: tuple[Array, ...]) -> ContactMotion:
         """From `flat`."""
-        return ContactMotion(*arrays[:2], Contacts(*arrays[2:8]), *arrays[8:10], *arrays[10])
+        v, loops, *of_slots, pushed, rubbed, numbers = arrays
+        return ContactMotion(v, loops, Contacts(*of_slots), pushed, rubbed, *numbers)
 
     def told(self, passed: Scalar) -> ContactMotion:
         """The same with a status that says so where something passed."""
