@@ -96,8 +96,7 @@ def test_a_worker_is_killed(states, expected, tmp_path):
     killed = []
 
     def kill(done: int, of: int) -> None:
-        if done == 2 and not killed:
-            workers = own_workers()
+        if done >= 2 and not killed and (workers := own_workers()):  # on a busy machine one may be between two pieces
             os.kill(workers[0], signal.SIGKILL)
             killed.append(workers[0])
 
