@@ -100,7 +100,7 @@ def draw(still: np.ndarray, kept: np.ndarray, output: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
     for words, q in (("holding still", still), ("planning", kept)):
         axes.plot(DT * DONE * np.arange(len(q)), q[:, 2], label=words)
-    axes.set(xlabel="time [s]", ylabel="trunk above its start [m]", title="A biped after a push: what planning is worth")
+    axes.set(xlabel="time [s]", ylabel="trunk above its start [m]", title="A biped after a push: what planning does")
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)  # beside the curves
     output.mkdir(parents=True, exist_ok=True)
     figure.savefig(output / "balance_biped.png", dpi=80)
