@@ -1,13 +1,15 @@
 """Compiled `aba` against Pinocchio on every robot of example-robot-data: single calls and batches, one thread.
 
-    python -m benchmarks.kernels_table [--markdown] [NAME ...]
+    python -m benchmarks.kernels_table [--write] [NAME ...]
 
 Each pair is validated, then timed interleaved in one run. Robots that other robots' files repeat are all kept.
+`--write` puts the table into docs/kernels.md, with the date and the processor.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +17,8 @@ from rich.progress import track
 from rich.table import Table
 
 import sarrus
+from benchmarks.paper.__main__ import cpu
+from benchmarks.written_figures import write_figures
 from sarrus.cli.bench import measure
 from sarrus.errors import SarrusError
 from sarrus.importers.load import example_robots
@@ -58,9 +62,8 @@ def row_of(name: str) -> dict[str, Any] | str:
 
 
 def main(arguments: list[str]) -> int:
-    markdown = "--markdown" in arguments
     names = [a for a in arguments if not a.startswith("--")] or list(example_robots())
-    console = Console(stderr=markdown)
+    console = Console()
     rows, skipped, failures = [], [], []
     for name in track(names, console=console, transient=True):
         row = row_of(name)
@@ -79,16 +82,17 @@ def main(arguments: list[str]) -> int:
         for r in rows
     ]  # fmt: skip
     titles = ["robot", "dof", "operations", "batch, us", "x faster", "single call, us", "x faster"]
-    if markdown:
-        print("| " + " | ".join(titles) + " |\n|---" + "|---:" * (len(titles) - 1) + "|")
-        print("\n".join("| " + " | ".join(row) + " |" for row in cells))
-    else:
-        table = Table(title="aba: Sarrus on one core, and how many times faster than Pinocchio")
-        for title in titles:
-            table.add_column(title, justify="left" if title == "robot" else "right")
-        for row in cells:
-            table.add_row(*row)
-        console.print(table)
+    table = Table(title="aba: Sarrus on one core, and how many times faster than Pinocchio")
+    for title in titles:
+        table.add_column(title, justify="left" if title == "robot" else "right")
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
+    if "--write" in arguments:
+        when = f"Measured on {time.strftime('%Y-%m-%d', time.gmtime())} on one core of this processor: {cpu()}\n\n"
+        lines = ["| " + " | ".join(titles) + " |", "|---" + "|---:" * (len(titles) - 1) + "|"]
+        lines += ["| " + " | ".join(row) + " |" for row in cells]
+        write_figures("kernels.md", "kernels_table", when + "\n".join(lines))
     for line in skipped:
         console.print(f"skipped {line}", markup=False)
     console.print(f"{len(rows)} robots, {len(failures)} slower than wanted: {', '.join(failures) or 'none'}")

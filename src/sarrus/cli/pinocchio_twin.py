@@ -24,8 +24,9 @@ _UNALIGNED = {
 
 
 def pinocchio_twin(model: Model) -> Any:
-    """A `pinocchio.Model`; its q is ours. An error in words where a joint has no counterpart with the same q, or where
-    branches are interleaved: Pinocchio's sparse matrices take for granted that they are not."""
+    """A `pinocchio.Model`; its q is ours. An error in words where a joint has no counterpart with the same q, where an
+    inertia is none of a body, or where branches are interleaved: Pinocchio's sparse matrices take for granted that they
+    are not."""
     import pinocchio as pin
 
     if not _is_depth_first(model):
@@ -38,7 +39,11 @@ def pinocchio_twin(model: Model) -> Any:
         mass, c = float(body.inertia.mass), body.inertia.h
         com = c / mass if mass else c
         inertia = body.inertia.Io - mass * (com @ com * np.eye(3) - np.outer(com, com))
-        twin.appendBodyToJoint(twin.njoints - 1, pin.Inertia(mass, com, inertia), pin.SE3.Identity())
+        try:
+            whole = pin.Inertia(mass, com, inertia)
+        except RuntimeError as error:
+            raise UnsupportedError(f"it refuses the inertia of {body.name!r}: {error}") from None
+        twin.appendBodyToJoint(twin.njoints - 1, whole, pin.SE3.Identity())
     twin.armature = np.concatenate([np.zeros(0), *(body.joint.armature for body in model.bodies)])
     return twin
 
