@@ -9,7 +9,6 @@ Each pair is validated, then timed interleaved in one run. Robots that other rob
 from __future__ import annotations
 
 import sys
-import time
 from typing import Any
 
 from rich.console import Console
@@ -17,8 +16,7 @@ from rich.progress import track
 from rich.table import Table
 
 import sarrus
-from benchmarks.paper.__main__ import cpu
-from benchmarks.written_figures import write_figures
+from benchmarks.written_figures import measured, write_figures
 from sarrus.cli.bench import measure
 from sarrus.errors import SarrusError
 from sarrus.importers.load import example_robots
@@ -89,10 +87,14 @@ def main(arguments: list[str]) -> int:
         table.add_row(*row)
     console.print(table)
     if "--write" in arguments:
-        when = f"Measured on {time.strftime('%Y-%m-%d', time.gmtime())} on one core of this processor: {cpu()}\n\n"
-        lines = ["| " + " | ".join(titles) + " |", "|---" + "|---:" * (len(titles) - 1) + "|"]
+        lines = [
+            measured("kernels_table"),
+            "",
+            "| " + " | ".join(titles) + " |",
+            "|---" + "|---:" * (len(titles) - 1) + "|",
+        ]
         lines += ["| " + " | ".join(row) + " |" for row in cells]
-        write_figures("kernels.md", "kernels_table", when + "\n".join(lines))
+        write_figures("kernels.md", "kernels_table", "\n".join(lines))
     for line in skipped:
         console.print(f"skipped {line}", markup=False)
     console.print(f"{len(rows)} robots, {len(failures)} slower than wanted: {', '.join(failures) or 'none'}")

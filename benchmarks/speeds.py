@@ -8,11 +8,9 @@ Validated, then timed interleaved. `--write` puts the table into the page, with 
 from __future__ import annotations
 
 import sys
-import time
 
 import sarrus
-from benchmarks.paper.__main__ import cpu
-from benchmarks.written_figures import write_figures
+from benchmarks.written_figures import measured, write_figures
 from sarrus.cli.bench import measure
 from sarrus.importers.load import example_robot
 
@@ -23,8 +21,7 @@ BATCH = 4096
 def table() -> str:
     """The page's table, as Markdown."""
     lines = [
-        f"Measured on {time.strftime('%Y-%m-%d', time.gmtime())} on one core of this processor: {cpu()} "
-        "(`python -m benchmarks.speeds --write`).",
+        measured("speeds"),
         "",
         "| | us per state | of peak | times faster than Pinocchio, same kind of call |",
         "|---|---:|---:|---:|",

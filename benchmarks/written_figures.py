@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import platform
 import re
+import time
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
+
+
+def cpu() -> str:
+    """The name of the processor."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def measured(script: str, cores: str = "one core") -> str:
+    """The sentence above a table of times: when, where, and by which command."""
+    when = time.strftime("%Y-%m-%d", time.gmtime())
+    return f"Measured on {when} on {cores} of this processor: {cpu()} (`python -m benchmarks.{script} --write`)."
 
 
 def figures(page: str, name: str) -> str:

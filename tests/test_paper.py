@@ -42,7 +42,7 @@ def test_a_report_is_written(tmp_path):
     markdown, page = report.write(items, results, tmp_path)
     text, html = markdown.read_text(), page.read_text()
     assert "2 tables and figures with numbers of five papers; 4 claims" in text
-    assert "| <faster> | 1 \\| 2 | differs | because |" in text
+    assert "| <faster> | 1 \\| 2 | differs | Because. |" in text
     assert "&lt;faster&gt;" in html
     assert html.count("data:image/png") == 2
     assert results["A.fig4a"]["stamp"]["commit"] in html

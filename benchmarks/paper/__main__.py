@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks.paper import a_pv, b_lcaba, c_embedding, d_proximal, e_osim, report
 from benchmarks.paper.item import Item
+from benchmarks.written_figures import cpu
 
 ITEMS: list[Item] = [*a_pv.ITEMS, *b_lcaba.ITEMS, *c_embedding.ITEMS, *d_proximal.ITEMS, *e_osim.ITEMS]
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,13 +53,6 @@ def _commit() -> str:
         return got.stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-
-
-def cpu() -> str:
-    """The name of the processor."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 def measured(item: Item, quick: bool, folder: Path, again: bool, number: str) -> dict[str, Any]:

@@ -161,24 +161,25 @@ def tables_table_2(result: dict[str, Any]) -> list[Table]:
     if timed:
         names = (
             "robot",
-            *(f"{m}, batch" for m in order),
-            *(f"{m}, single" for m in order),
-            *PEERS,
-            "paper: Pin",
-            "paper: Mu",
+            *order,
+            *(f"{peer} (paper)" for peer in PEERS),
         )
         cells = [
             (
                 n,
-                *(f"{us[f'{m} {mode}']:.2f}" for mode in ("batch", "single") for m in order),
-                *(f"{us[p]:.1f}" if p in us else "-" for p in PEERS),
-                *(f"{TABLE_2[n][k]}" for k in (3, 6)),
+                *(f"{us[f'{m} batch']:.2f} / {us[f'{m} single']:.2f}" for m in order),
+                *(
+                    f"{us[p]:.1f} ({TABLE_2[n][k]:.1f})" if p in us else f"- ({TABLE_2[n][k]:.1f})"
+                    for p, k in zip(PEERS, (3, 6), strict=True)
+                ),
             )
             for n, us in timed
         ]
         out.append(
             Table(
-                "Microseconds per state on this machine, one thread; medians, in which other work on the machine shows",
+                "Microseconds per state on this machine, one thread, in batches / in single calls; "
+                "medians, in which other "
+                "work on the machine shows",
                 names,
                 cells,
             )
@@ -388,14 +389,17 @@ def verdicts_fig_3(result: dict[str, Any]) -> list[Verdict]:
         Verdict("hard methods meet the constraints to rounding", f"median residual {hard:.0e}", hard < 1e-6),
         Verdict(
             "the residual of soft methods falls with the weight",
-            ", ".join(
-                f"{n}: {soft[n][0][1]:.0e} at {soft[n][0][0]:.0e}, {x[1]:.0e} at {x[0]:.0e}" for n, x in last.items()
+            "; ".join(
+                f"{n}: {soft[n][0][1]:.0e} at {_weight(soft[n][0][0])}, {x[1]:.0e} at {_weight(x[0])}"
+                for n, x in last.items()
             ),
             falls,
         ),
         Verdict(
             "beyond weights of about 1e8 the accelerations diverge again",
-            ", ".join(f"{n}: least error {b[2]:.0e} at {b[0]:.0e}, {last[n][2]:.0e} at 1e12" for n, b in best.items()),
+            "; ".join(
+                f"{n}: least error {b[2]:.0e} at {_weight(b[0])}, {last[n][2]:.0e} at 1e12" for n, b in best.items()
+            ),
             all(last[n][2] > best[n][2] for n in printed),
         ),
         Verdict(
@@ -416,14 +420,19 @@ def verdicts_fig_3(result: dict[str, Any]) -> list[Verdict]:
     ]
 
 
+def _weight(weight: float) -> str:
+    """1e8, not 1e+08."""
+    return f"{weight:.0e}".replace("e+0", "e").replace("e+", "e")
+
+
 def tables_fig_3(result: dict[str, Any]) -> list[Table]:
     rows = [
-        (n, "hard" if w is None else f"{w:.0e}", f"{a:.1e}", f"{b:.1e}", f"{c:.1e}") for n, w, a, b, c in result["rows"]
+        (n, "hard" if w is None else _weight(w), f"{a:.1e}", f"{b:.1e}", f"{c:.1e}") for n, w, a, b, c in result["rows"]
     ]
     return [
         Table(
             f"Talos, feet and hands welded, {result.get('states', 0)} states",
-            ("method", "weight", "residual, median", "error against pv, median", "95 %"),
+            ("method", "weight", "residual, median", "error against pv, median", "error, 95 %"),
             rows,
         )
     ]
@@ -440,10 +449,8 @@ def panels_fig_3(result: dict[str, Any]) -> list[Panel]:
         }
 
     return [
-        Panel("Fig. 3a: constraint residual", "weight of the constraints [-]", "median of the l2 norm", of(2)),
-        Panel(
-            "Fig. 3b: error of accelerations", "weight of the constraints [-]", "median of the relative error", of(3)
-        ),
+        Panel("Fig. 3a: constraint residual", "weight of the constraints", "median of the l2 norm", of(2)),
+        Panel("Fig. 3b: error of accelerations", "weight of the constraints", "median of the relative error", of(3)),
     ]
 
 
@@ -508,11 +515,16 @@ def verdicts_fig_4c(result: dict[str, Any]) -> list[Verdict]:
     ]
 
 
-def scaling_tables(result: dict[str, Any]) -> list[Table]:
-    methods = list(result["counts"])
-    rows = [(str(n), *(f"{result['counts'][m][k]:,}" for m in methods)) for k, n in enumerate(result["sizes"])]
-    rows.append(("exponent", *(f"{result['exponents'][m]:.2f}" for m in methods)))
-    return [Table("Operations", ("size", *methods), rows)]
+def scaling_tables(size: str) -> Any:
+    """What grows is called `size`."""
+
+    def tables(result: dict[str, Any]) -> list[Table]:
+        methods = list(result["counts"])
+        rows = [(str(n), *(f"{result['counts'][m][k]:,}" for m in methods)) for k, n in enumerate(result["sizes"])]
+        rows.append(("exponent", *(f"{result['exponents'][m]:.2f}" for m in methods)))
+        return [Table("Operations, and exponents fitted to the larger sizes", (size, *methods), rows)]
+
+    return tables
 
 
 def scaling_panels(title: str, x_label: str) -> Any:
@@ -558,7 +570,7 @@ ITEMS = [
         "times on chains of 6 to 100 joints, end welded",
         measure_fig_4a,
         verdicts_fig_4a,
-        scaling_tables,
+        scaling_tables("joints"),
         scaling_panels("Fig. 4a: chain, end welded", "joints"),
     ),
     Item(
@@ -568,7 +580,7 @@ ITEMS = [
         "times on the ladder, m ~ O(n)",
         measure_fig_4c,
         verdicts_fig_4c,
-        scaling_tables,
+        scaling_tables("rungs"),
         scaling_panels("Fig. 4c: ladder", "rungs"),
     ),
 ]

@@ -55,7 +55,7 @@ def verdicts_fig_8(result: dict[str, Any]) -> list[Verdict]:
 def tables_fig_8(result: dict[str, Any]) -> list[Table]:
     rows = [
         (
-            s["kind"],
+            s["kind"].replace("_", " "),
             str(s["branches"]),
             str(s["depths"][-1]),
             *(f"{s['counts'][m][-1]:,} ({s['exponents'][m]:.2f})" for m in METHODS),
@@ -94,8 +94,8 @@ def verdicts_fig_10(result: dict[str, Any]) -> list[Verdict]:
         known = [x for x in found.values() if x is not None]
         out.append(
             Verdict(
-                f"{tie}: Proximal and Sparse wins for large loops, later in longer chains",
-                "crossing at d_l = " + ", ".join(f"{w} (d_t {d})" for d, w in words.items()),
+                f"{tie.replace('_', ' ')}: Proximal and Sparse wins for large loops, later in longer chains",
+                "curves cross at d_l = " + ", ".join(f"{w} (d_t = {d})" for d, w in words.items()),
                 bool(known) and known == sorted(known),
                 "" if known else "in chains of this length, embedding stays ahead: the loop would have to be larger",
             )
@@ -105,7 +105,7 @@ def verdicts_fig_10(result: dict[str, Any]) -> list[Verdict]:
 
 def tables_fig_10(result: dict[str, Any]) -> list[Table]:
     rows = [
-        (s["tie"], str(s["d_t"]), str(d), *(f"{s['counts'][m][k]:,}" for m in METHODS))
+        (s["tie"].replace("_", " "), str(s["d_t"]), str(d), *(f"{s['counts'][m][k]:,}" for m in METHODS))
         for s in result["series"]
         for k, d in enumerate(s["d_l"])
     ]
@@ -229,7 +229,7 @@ def panels_fig_13(result: dict[str, Any]) -> list[Panel]:
         Panel(
             f"Fig. 13: torque of the {joint}",
             "time [s]",
-            "torque [Nm]",
+            "torque [N m]",
             {m: (result["time"], x) for m, x in result["torques"][joint].items()},
             False,
         )
@@ -263,7 +263,7 @@ ITEMS = [
         "C.fig12",
         "Fig. 12",
         "VI-C",
-        "exact against approximate forward dynamics of four legged robots",
+        "exact against approximate forward dynamics of legged robots",
         measure_fig_12,
         verdicts_fig_12,
         tables_fig_12,

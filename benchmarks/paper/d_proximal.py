@@ -123,7 +123,7 @@ def verdicts(result: dict[str, Any]) -> list[Verdict]:
         )
     absent = [n for n in result["cases"] if n not in result["rows"]]
     if absent and result["quick"]:
-        return [*out, Verdict("the other robots", ", ".join(absent), None, "full mode only")]
+        return [*out, Verdict("the other robots", "; ".join(absent), None, "full mode only")]
     return out + missing(absent)
 
 

@@ -76,23 +76,23 @@ def verdicts_fig_3(result: dict[str, Any]) -> list[Verdict]:
     return [
         Verdict(
             "one branch: no difference between PV-OSIM and PV-OSIMr",
-            f"PV-OSIM / PV-OSIMr {min(one.values()):.3f} to {max(one.values()):.3f}",
+            f"PV-OSIM / PV-OSIMr: {min(one.values()):.3f} to {max(one.values()):.3f}",
             max(abs(x - 1) for x in one.values()) < 0.02,
         ),
         Verdict(
             "two branches or more: PV-OSIMr scales significantly better",
-            ", ".join(f"{k}: {x:.2f}" for k, x in longest.items()),
+            "PV-OSIM / PV-OSIMr for (branches, stem): " + ", ".join(f"({k}): {x:.2f}" for k, x in longest.items()),
             min(longest.values()) > 1.0,
         ),
         Verdict(
             "EFPA more expensive than PV-OSIMr",
             f"EFPA / PV-OSIMr: {min(over.values()):.2f} to {max(over.values()):.2f}",
             min(over.values()) > 1.0,
-            "" if min(over.values()) > 1.0 else "not for " + ", ".join(k for k, x in over.items() if x <= 1.0),
+            "" if min(over.values()) > 1.0 else "not for " + ", ".join(f"({k})" for k, x in over.items() if x <= 1.0),
         ),
         Verdict(
             "EFPA more expensive than PV-OSIM, but for long stems with many branches (Fig. 3f)",
-            f"cheaper for (branches, stem): {'; '.join(crossed) or 'none of these'}",
+            f"cheaper for (branches, stem): {', '.join(f'({k})' for k in crossed) or 'none of these'}",
             all(int(k.split(",")[0]) >= 4 for k in crossed),
             "" if all(int(k.split(",")[0]) >= 4 for k in crossed) else "it overtakes earlier here than there",
         ),
@@ -134,11 +134,11 @@ def measure_fig_4a(quick: bool, tell: Tell) -> dict[str, Any]:
 def verdicts_fig_4a(result: dict[str, Any]) -> list[Verdict]:
     e = result["exponents"]
     return [
-        Verdict("PV-OSIMr has the slope of k^2", f"{e['pv_osimr']:.2f}", e["pv_osimr"] <= 2.2),
-        Verdict("EFPA has a higher slope (k^3)", f"{e['efpa']:.2f}", e["efpa"] > e["pv_osimr"] + 0.3),
+        Verdict("PV-OSIMr has the slope of k^2", f"exponent {e['pv_osimr']:.2f}", e["pv_osimr"] <= 2.2),
+        Verdict("EFPA has a higher slope (k^3)", f"exponent {e['efpa']:.2f}", e["efpa"] > e["pv_osimr"] + 0.3),
         Verdict(
             "PV-OSIM has the highest (k^4)",
-            f"{e['pv_osim']:.2f}",
+            f"exponent {e['pv_osim']:.2f}",
             e["pv_osim"] > e["efpa"],
             ""
             if e["pv_osim"] > 3.5
@@ -158,11 +158,15 @@ def verdicts_fig_4b(result: dict[str, Any]) -> list[Verdict]:
     return [
         Verdict(
             "EFPA and PV-OSIMr scale quadratically",
-            f"{e['efpa']:.2f}, {e['pv_osimr']:.2f}",
+            f"exponents {e['efpa']:.2f}, {e['pv_osimr']:.2f}",
             max(e["efpa"], e["pv_osimr"]) < 2.3,
             "" if max(e["efpa"], e["pv_osimr"]) < 2.3 else still_small(result, ("efpa", "pv_osimr")),
         ),
-        Verdict("PV-OSIM cubically (the text says PV-OSIMr twice; a slip)", f"{e['pv_osim']:.2f}", e["pv_osim"] > 2.4),
+        Verdict(
+            "PV-OSIM cubically (the text says PV-OSIMr twice; a slip)",
+            f"exponent {e['pv_osim']:.2f}",
+            e["pv_osim"] > 2.4,
+        ),
         Verdict(
             "PV-OSIMr remains significantly faster than EFPA",
             f"{last['pv_osimr'] / last['efpa']:.2f} of its operations",
@@ -188,7 +192,7 @@ def robots_of(cases: Any) -> Any:
 def _not_counted(result: dict[str, Any]) -> list[Verdict]:
     out = missing(result["absent"])
     if result["left"]:
-        out.append(Verdict("the other cases", ", ".join(result["left"]), None, "full mode only"))
+        out.append(Verdict("the other cases", "; ".join(result["left"]), None, "full mode only"))
     return out
 
 
@@ -271,7 +275,7 @@ ITEMS = [
         "complexities: LTL O(nd^2+m^2d+md^2), KJR O(n+m^2d), EFPA O(n+md+m^2), PV-OSIM O(n+m^2d), PV-OSIMr O(n+m^2)",
         measure_table_1,
         verdicts_table_1,
-        scaling_tables,
+        scaling_tables("k"),
         scaling_panels("Table I as slopes", "k"),
     ),
     Item(
@@ -291,7 +295,7 @@ ITEMS = [
         "operations on a chain of k^2 links, every k-th welded",
         measure_fig_4a,
         verdicts_fig_4a,
-        scaling_tables,
+        scaling_tables("k"),
         scaling_panels("Fig. 4a", "k"),
     ),
     Item(
@@ -301,7 +305,7 @@ ITEMS = [
         "operations on a chain, every link welded",
         measure_fig_4b,
         verdicts_fig_4b,
-        scaling_tables,
+        scaling_tables("links"),
         scaling_panels("Fig. 4b", "links"),
     ),
     Item(

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 from benchmarks.paper.item import PAPERS, Item, Panel, Table, Verdict
 
 WORDS = {True: "agrees", False: "differs", None: "not measured"}
-_ACROSS = 3  # panels of a picture, side by side
+_ACROSS = 2  # panels of a picture, side by side
+_UNITS = re.compile(r"(?<=\d) (%|us|N m)(?!\w)")
 _MANY = {True: "agree", False: "differ", None: "not measured"}
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:1em 0;font-size:13px;display:block;overflow-x:auto}
-td,th{border:1px solid #ddd;padding:3px 8px;text-align:left}th{background:#f4f4f4}h2{margin-top:2.5em}
+td,th{border:1px solid #ddd;padding:3px 8px;text-align:left;vertical-align:top}th{background:#f4f4f4}
+h1,h2,h3{overflow-wrap:break-word}h2{margin-top:2.5em}
 .agrees{color:#176b2c;font-weight:600}.differs{color:#a4260d;font-weight:600}.not{color:#777}img{max-width:100%}
-.numbers td{white-space:nowrap}"""
+.numbers td{white-space:nowrap}.numbers td+td,.numbers th+th{text-align:right}
+.verdicts td:first-child,.verdicts td:nth-child(2){min-width:13em}.verdicts td:nth-child(4){min-width:16em}"""
 
 
 def totals(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> dict[bool | None, int]:
@@ -79,13 +82,27 @@ def _markdown(items: Sequence[Item], results: dict[str, dict[str, Any]], picture
         for item in (i for i in items if i.paper == paper):
             result = results[item.key]["result"]
             out += ["", f"### {paper}, {item.name} (section {item.where})", f"Theirs: {item.theirs}.", ""]
-            rows = [(v.claim, v.ours, WORDS[v.agrees], v.reason) for v in item.verdicts(result)]
-            out += _md_table(Table("", ("the paper says", "here", "verdict", "reason"), rows))
+            out += _md_table(_verdict_table(item.verdicts(result)))
             if item.key in pictures:
                 out += ["", f"![{item.name}]({pictures[item.key]})"]
             for table in item.tables(result):
                 out += ["", f"{table.title}:", "", *_md_table(table)]
     return "\n".join(out) + "\n"
+
+
+def _verdict_table(verdicts: list[Verdict]) -> Table:
+    """With a column for reasons where there are any."""
+    columns = ("the paper says", "here", "verdict", "reason")
+    width = 4 if any(v.reason for v in verdicts) else 3
+    rows = [(v.claim, v.ours, WORDS[v.agrees], _sentence(v.reason))[:width] for v in verdicts]
+    return Table("", columns[:width], rows)
+
+
+def _sentence(text: str) -> str:
+    """With a capital letter, unless it begins with a name that has none, and a full stop."""
+    first = text.partition(" ")[0]
+    begun = text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    return begun if not text or text.endswith(".") else f"{begun}."
 
 
 def _md_table(table: Table) -> list[str]:
@@ -110,7 +127,7 @@ def _html(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: d
                 f"<h3 id='{item.key}'>{paper}, {escape(item.name)} (section {item.where})</h3>"
                 f"<p>Theirs: {escape(item.theirs)}.</p>"
             )
-            out.append(_html_verdicts(item.verdicts(result)))
+            out.append(_html_table(_verdict_table(item.verdicts(result)), "verdicts"))
             if item.key in pictures:
                 data = b64encode((folder / pictures[item.key]).read_bytes()).decode()
                 out.append(f"<img alt='{escape(item.name)}' src='data:image/png;base64,{data}'>")
@@ -120,17 +137,14 @@ def _html(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: d
 
 def _html_table(table: Table, style: str = "") -> str:
     head = "".join(f"<th>{escape(c)}</th>" for c in table.columns)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in row) + "</tr>" for row in table.rows)
+    body = "".join("<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in table.rows)
     return f"<table class='{style}'><tr>{head}</tr>{body}</table>"
 
 
-def _html_verdicts(verdicts: list[Verdict]) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(v.claim)}</td><td>{escape(v.ours)}</td>"
-        f"<td class='{WORDS[v.agrees].split()[0]}'>{WORDS[v.agrees]}</td><td>{escape(v.reason)}</td></tr>"
-        for v in verdicts
-    )
-    return f"<table><tr><th>the paper says</th><th>here</th><th>verdict</th><th>reason</th></tr>{rows}</table>"
+def _html_cell(cell: str) -> str:
+    """Verdicts have a colour; a number and its unit stay on one line."""
+    colour = f" class='{cell.split()[0]}'" if cell in WORDS.values() else ""
+    return f"<td{colour}>{_UNITS.sub(lambda unit: chr(0xA0) + unit[1].replace(' ', chr(0xA0)), escape(cell))}</td>"
 
 
 def _draw(item: Item, result: dict[str, Any], folder: Path) -> str | None:
@@ -146,15 +160,11 @@ def _draw(item: Item, result: dict[str, Any], folder: Path) -> str | None:
 
     columns = min(len(panels), _ACROSS)
     rows = -(-len(panels) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(5.2 * columns, 4.0 * rows + 0.4), layout="constrained", squeeze=False
-    )
+    figure, axes = plt.subplots(rows, columns, figsize=(5.2 * columns, 4.0 * rows), layout="constrained", squeeze=False)
     for axis, panel in zip(axes.flat, panels, strict=False):
         _panel(axis, panel)
     for axis in axes.flat[len(panels) :]:
         axis.remove()
-    title = f"Paper {item.paper}, {item.name}: {item.theirs}"
-    figure.suptitle("\n".join(wrap(title, 65 * columns)), fontsize=10)
     name = f"{item.key}.png"
     figure.savefig(folder / name, dpi=100)
     plt.close(figure)
@@ -181,8 +191,21 @@ def _panel(axis: Any, panel: Panel) -> None:
         if len(sizes) < 9 and all(isinstance(k, int) and k < 1000 for k in sizes):  # sizes, not powers of ten
             axis.set_xticks(sizes, [str(k) for k in sizes])
             axis.set_xticks([], minor=True)
+    if panel.y_label == "operations":
+        _plain_numbers(axis, panel)
     axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))  # beside the curves
     axis.set_title(panel.title, fontsize=10)
     axis.set_xlabel(panel.x_label)
     axis.set_ylabel(panel.y_label)
     axis.grid(alpha=0.3)
+
+
+def _plain_numbers(axis: Any, panel: Panel) -> None:
+    """10,000 instead of 10^4, and enough of them where a logarithmic axis is short."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    if panel.logarithmic:
+        low, high = axis.get_ylim()
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high > 5.0 * low else range(1, 10)))
+        axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_major_formatter("{x:,.0f}")
