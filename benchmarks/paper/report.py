@@ -12,16 +12,19 @@ from typing import Any
 from benchmarks.paper.item import PAPERS, Item, Panel, Table, Verdict
 
 WORDS = {True: "agrees", False: "differs", None: "not measured"}
-_ACROSS = 2  # panels of a picture, side by side
-_UNITS = re.compile(r"(?<=\d) (%|us|N m)(?!\w)")
+_UNITS = re.compile(r"(?<=\d) (?:%|us|N m)(?!\w)")
 _MANY = {True: "agree", False: "differ", None: "not measured"}
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;margin:1em 0;font-size:13px;display:block;overflow-x:auto}
 td,th{border:1px solid #ddd;padding:3px 8px;text-align:left;vertical-align:top}th{background:#f4f4f4}
 h1,h2,h3{overflow-wrap:break-word}h2{margin-top:2.5em}
 .agrees{color:#176b2c;font-weight:600}.differs{color:#a4260d;font-weight:600}.not{color:#777}img{max-width:100%}
-.numbers td{white-space:nowrap}.numbers td+td,.numbers th+th{text-align:right}
-.verdicts td:first-child,.verdicts td:nth-child(2){min-width:13em}.verdicts td:nth-child(4){min-width:16em}"""
+.numbers td,.numbers th{white-space:nowrap}.numbers td+td,.numbers th+th{text-align:right}
+.claims td:first-child,.claims td:nth-child(2){min-width:13em}.claims td:nth-child(4){min-width:16em}
+@media(max-width:700px){body{margin:1em auto}h1,h2{font-size:1.3em}.verdicts tr:first-child{display:none}
+.verdicts tr,.verdicts td{display:block;border:0}.verdicts tr{border-top:1px solid #ddd;padding:.5em 0}
+.verdicts td:not(:first-child)::before{content:attr(data-column) ": ";color:#777;font-weight:400}
+.verdicts td:first-child{font-weight:600}.verdicts td:empty{display:none}.verdicts tbody{display:block}}"""
 
 
 def totals(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> dict[bool | None, int]:
@@ -34,7 +37,7 @@ def totals(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> dict[bo
 
 def write(items: Sequence[Item], results: dict[str, dict[str, Any]], folder: Path) -> tuple[Path, Path]:
     """The two files. Pictures are drawn beside them where matplotlib is installed."""
-    pictures = {item.key: picture for item in items if (picture := _draw(item, results[item.key]["result"], folder))}
+    pictures = {item.key: _draw(item, results[item.key]["result"], folder) for item in items}
     text, html = _markdown(items, results, pictures), _html(items, results, pictures, folder)
     markdown, page = folder / "report.md", folder / "report.html"
     markdown.write_text(text, encoding="utf-8")
@@ -74,7 +77,7 @@ def _intro(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[st
     ]
 
 
-def _markdown(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: dict[str, str]) -> str:
+def _markdown(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: dict[str, list[str]]) -> str:
     out = ["# The papers on trial", "", *(line + "\n" for line in _intro(items, results))]
     out += _md_table(Table("", ("what", "section", "theirs", "ours"), _summary(items, results)))
     for paper, title in PAPERS.items():
@@ -83,8 +86,7 @@ def _markdown(items: Sequence[Item], results: dict[str, dict[str, Any]], picture
             result = results[item.key]["result"]
             out += ["", f"### {paper}, {item.name} (section {item.where})", f"Theirs: {item.theirs}.", ""]
             out += _md_table(_verdict_table(item.verdicts(result)))
-            if item.key in pictures:
-                out += ["", f"![{item.name}]({pictures[item.key]})"]
+            out += [line for name in pictures[item.key] for line in ("", f"![{item.name}]({name})")]
             for table in item.tables(result):
                 out += ["", f"{table.title}:", "", *_md_table(table)]
     return "\n".join(out) + "\n"
@@ -112,13 +114,15 @@ def _md_table(table: Table) -> list[str]:
     return [row(table.columns), "|" + "---|" * len(table.columns), *(row(r) for r in table.rows)]
 
 
-def _html(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: dict[str, str], folder: Path) -> str:
+def _html(
+    items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: dict[str, list[str]], folder: Path
+) -> str:
     out = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         f"<title>The papers on trial</title><style>{STYLE}</style><h1>The papers on trial</h1>",
     ]
     out += [f"<p>{escape(line)}</p>" for line in _intro(items, results)]
-    out.append(_html_table(Table("", ("what", "section", "theirs", "ours"), _summary(items, results))))
+    out.append(_html_table(Table("", ("what", "section", "theirs", "ours"), _summary(items, results)), "verdicts"))
     for paper, title in PAPERS.items():
         out.append(f"<h2>{paper}: {escape(title)}</h2>")
         for item in (i for i in items if i.paper == paper):
@@ -127,9 +131,9 @@ def _html(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: d
                 f"<h3 id='{item.key}'>{paper}, {escape(item.name)} (section {item.where})</h3>"
                 f"<p>Theirs: {escape(item.theirs)}.</p>"
             )
-            out.append(_html_table(_verdict_table(item.verdicts(result)), "verdicts"))
-            if item.key in pictures:
-                data = b64encode((folder / pictures[item.key]).read_bytes()).decode()
+            out.append(_html_table(_verdict_table(item.verdicts(result)), "claims verdicts"))
+            for name in pictures[item.key]:
+                data = b64encode((folder / name).read_bytes()).decode()
                 out.append(f"<img alt='{escape(item.name)}' src='data:image/png;base64,{data}'>")
             out += [f"<p>{escape(t.title)}:</p>{_html_table(t, 'numbers')}" for t in item.tables(result)]
     return "\n".join(out) + "</html>\n"
@@ -137,38 +141,35 @@ def _html(items: Sequence[Item], results: dict[str, dict[str, Any]], pictures: d
 
 def _html_table(table: Table, style: str = "") -> str:
     head = "".join(f"<th>{escape(c)}</th>" for c in table.columns)
-    body = "".join("<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in table.rows)
+    body = "".join("<tr>" + "".join(map(_html_cell, row, table.columns)) + "</tr>" for row in table.rows)
     return f"<table class='{style}'><tr>{head}</tr>{body}</table>"
 
 
-def _html_cell(cell: str) -> str:
-    """Verdicts have a colour; a number and its unit stay on one line."""
+def _html_cell(cell: str, column: str) -> str:
+    """Verdicts have a colour; a number and its unit stay on one line. Narrow screens show the column's name."""
     colour = f" class='{cell.split()[0]}'" if cell in WORDS.values() else ""
-    return f"<td{colour}>{_UNITS.sub(lambda unit: chr(0xA0) + unit[1].replace(' ', chr(0xA0)), escape(cell))}</td>"
+    text = _UNITS.sub(lambda unit: unit[0].replace(" ", "\N{NO-BREAK SPACE}"), escape(cell))
+    return f"<td{colour} data-column='{escape(column)}'>{text}</td>"
 
 
-def _draw(item: Item, result: dict[str, Any], folder: Path) -> str | None:
+def _draw(item: Item, result: dict[str, Any], folder: Path) -> list[str]:
+    """A picture for each panel: a page puts as many side by side as it has room for."""
     panels = item.panels(result)
     try:
         import matplotlib
     except ImportError:
-        return None
-    if not panels:
-        return None
+        return []
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    columns = min(len(panels), _ACROSS)
-    rows = -(-len(panels) // columns)
-    figure, axes = plt.subplots(rows, columns, figsize=(5.2 * columns, 4.0 * rows), layout="constrained", squeeze=False)
-    for axis, panel in zip(axes.flat, panels, strict=False):
+    names = []
+    for number, panel in enumerate(panels, start=1):
+        figure, axis = plt.subplots(figsize=(5.2, 4.0), layout="constrained")
         _panel(axis, panel)
-    for axis in axes.flat[len(panels) :]:
-        axis.remove()
-    name = f"{item.key}.png"
-    figure.savefig(folder / name, dpi=100)
-    plt.close(figure)
-    return name
+        names.append(f"{item.key}.png" if len(panels) == 1 else f"{item.key}.{number}.png")
+        figure.savefig(folder / names[-1], dpi=100)
+        plt.close(figure)
+    return names
 
 
 def _panel(axis: Any, panel: Panel) -> None:
@@ -191,7 +192,7 @@ def _panel(axis: Any, panel: Panel) -> None:
         if len(sizes) < 9 and all(isinstance(k, int) and k < 1000 for k in sizes):  # sizes, not powers of ten
             axis.set_xticks(sizes, [str(k) for k in sizes])
             axis.set_xticks([], minor=True)
-    if panel.y_label == "operations":
+    if panel.y_label.startswith(("operations", "time")):
         _plain_numbers(axis, panel)
     axis.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))  # beside the curves
     axis.set_title(panel.title, fontsize=10)
@@ -208,4 +209,4 @@ def _plain_numbers(axis: Any, panel: Panel) -> None:
         low, high = axis.get_ylim()
         axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high > 5.0 * low else range(1, 10)))
         axis.yaxis.set_minor_locator(NullLocator())
-    axis.yaxis.set_major_formatter("{x:,.0f}")
+    axis.yaxis.set_major_formatter("{x:,.10g}")
