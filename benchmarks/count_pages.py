@@ -21,6 +21,8 @@ from benchmarks.robots import tree_of, urdf_path
 from benchmarks.written_figures import figures, write_figures
 
 LOOPS = ("lcaba", "prox_bbo", "prox_ltl")
+STEMS = (5, 20, 40)  # links
+LEG = "`zoo.humanoid_leg`"
 FLOATING = ("Go1 4F3", "Atlas 2F+2H", "Talos 2F+2H")
 
 
@@ -96,7 +98,49 @@ def delassus_figures() -> str:
     """Figs. 5 and 6 of the PV-OSIMr paper."""
     methods = ("ltl_osim", "efpa", "pv_osim", "pv_osimr")
     found = delassus_counts([*osim_counts.FIG_5, *osim_counts.FIG_6])
-    return table(("rows", *methods), [row(name, n["rows"], *(n[m] for m in methods)) for name, n in found.items()])
+    rows = [
+        f"{row(name, n['rows'], *(n[m] for m in methods))} {n['pv_osim'] / n['pv_osimr']:.2f} |"
+        for name, n in found.items()
+    ]
+    return table(("rows", *methods, "pv_osim / pv_osimr"), rows)
+
+
+def every_kth_welded() -> str:
+    """Fig. 4a of the PV-OSIMr paper: a chain of k^2 links, every k-th welded."""
+    sizes = (8, 10, 12, 14, 16)
+    found = osim_counts.scaling(silent(), "", "k", sarrus.zoo.chain_every_kth_welded, sizes, fit_from=sizes[0])
+    methods, coupling = ("pv_osimr", "efpa", "pv_osim"), "pv_osim, coupling"
+    rows = [row(f"k = {k}", *(found["counts"][k][m] for m in methods), found["coupling"][k]) for k in sizes]
+    exponents = (f"{found['exponents'][m]:.2f}" for m in (*methods, coupling))
+    rows.append(f"| exponent | {' | '.join(exponents)} |")
+    return table((*methods, "of these, the update of L"), rows)
+
+
+def stem(branches: int) -> str:
+    """Limbs of seven links hold both ends of stems of different lengths: pv_osim over efpa."""
+    models = [sarrus.zoo.stem(links, branches, constrained=True) for links in STEMS]
+    ratios = (sarrus.op_count(m, "pv_osim").total / sarrus.op_count(m, "efpa").total for m in models)
+    return f"| {branches} branches per end | {' | '.join(f'{x:.2f}' for x in ratios)} |"
+
+
+def stems() -> str:
+    """Fig. 2f of the PV paper."""
+    return table(tuple(f"stem of {links} links" for links in STEMS), [stem(branches) for branches in (4, 6, 7, 9)])
+
+
+def left_out_rotors_of(name: str) -> str:
+    """The exact robot and the approximation are embedded, as some robots have loops besides their gears."""
+    model = sarrus.zoo.humanoid_leg(floating=True) if name == LEG else ROBOTS[name].make()
+    tree = sarrus.without_rotors(model, reflected_inertia="diagonal")
+    approximate = count(sarrus.embed(tree), "ce_aba") if tree.n_rows else count(tree, "aba")
+    exact = count(sarrus.embed(model), "ce_aba")
+    return f"{row(name, exact, approximate)} {100 * (exact / approximate - 1):.1f} % |"
+
+
+def left_out_rotors() -> str:
+    """What it costs to neglect nothing."""
+    rows = [left_out_rotors_of(name) for name in (*(name for name in ROBOTS if "," not in name), LEG)]
+    return table(("exact", "diagonal", "more"), rows)
 
 
 def random_rows() -> str:
@@ -114,12 +158,15 @@ def one_solve() -> str:
 
 
 PAGES: dict[tuple[str, str], Callable[[], str]] = {
+    ("algorithms/efpa.md", "stems"): stems,
     ("algorithms/pv_osim.md", "random rows"): random_rows,
     ("algorithms/pv_osim_fast.md", "one solve"): one_solve,
     ("algorithms/pv_osimr.md", "osim"): delassus_figures,
+    ("algorithms/pv_osimr.md", "every k-th welded"): every_kth_welded,
     ("contact.md", "contact_counts"): contact_counts.table,
     ("embedding.md", "geared robots"): geared_robots,
     ("embedding.md", "hybrids"): hybrids,
+    ("embedding.md", "left-out rotors"): left_out_rotors,
     ("loops.md", "centre of mass"): center_of_mass,
     ("loops.md", "loop systems"): loop_systems,
 }

@@ -67,6 +67,9 @@ def test_counts_in_the_guide_are_not_stale():
     assert figures("contact.md", "contact_counts").strip() == contact_counts.table(), "run `make numbers`"
     for name in ("hand + cube", "two hands + cube"):
         assert count_pages.loop_system(name) in figures("loops.md", "loop systems"), "run `make numbers`"
+    assert count_pages.stem(4) in figures("algorithms/efpa.md", "stems"), "run `make numbers`"
+    leg = count_pages.left_out_rotors_of(count_pages.LEG)
+    assert leg in figures("embedding.md", "left-out rotors"), "run `make numbers`"
 
 
 def test_every_algorithm_has_a_page_whose_counts_are_not_stale():
