@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import sarrus
-from benchmarks import contact_counts, osim_counts
+from benchmarks import contact_counts, op_count_tricks, osim_counts
 from benchmarks.embedding_counts import count, counts
 from benchmarks.geared_robots import HYBRIDS, ROBOTS
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
@@ -169,6 +169,7 @@ PAGES: dict[tuple[str, str], Callable[[], str]] = {
     ("embedding.md", "left-out rotors"): left_out_rotors,
     ("loops.md", "centre of mass"): center_of_mass,
     ("loops.md", "loop systems"): loop_systems,
+    ("op_counts.md", "tricks"): op_count_tricks.table,
 }
 
 

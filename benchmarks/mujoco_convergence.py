@@ -1,10 +1,10 @@
 """Cassie and Digit with their loops against MuJoCo, as MuJoCo's constraints stiffen.
 
-    python -m benchmarks.mujoco_convergence
+    python -m benchmarks.mujoco_convergence [--write]
 
 MuJoCo's equalities are springs: `solimp`'s impedance d (at most 0.9999) says how much of a constraint is met at once,
 `solref`'s time constant how fast the rest is. Sarrus meets them exactly. So accelerations must agree as d goes to 1,
-and trajectories as the time constant goes to 0.
+and trajectories as the time constant goes to 0. `--write` puts both into docs/simulation.md, with the date.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.mujoco_pair import FORCES, Pair, load_pair
+from benchmarks.written_figures import computed, write_figures
 from sarrus.importers.mujoco_state import from_mujoco_state, to_mujoco_state
 from sarrus.spatial.arrays import Array
 
-ROBOTS = ("cassie/cassie.xml", "digit/digit-v3.xml")
+ROBOTS = {"Cassie": "cassie/cassie.xml", "Digit": "digit/digit-v3.xml"}
 IMPEDANCES = (0.9, 0.99, 0.999, 0.9999)
 TIMES = (0.02, 0.01, 0.005, 0.002, 0.001)
 DT, SECONDS, STATES = 1e-4, 0.1, 8
@@ -35,7 +36,8 @@ def main() -> int:
         console.print("skipped: MuJoCo is not installed")
         return 0
     failed = 0
-    for file in ROBOTS:
+    found: dict[str, tuple[list[float], list[float]]] = {}
+    for name, file in ROBOTS.items():
         pair = load_pair(file, DT)
         if pair is None:
             console.print(f"skipped {file}: no such file")
@@ -52,9 +54,12 @@ def main() -> int:
         errors = [accelerations(pair, q, v, tau, d) for d in IMPEDANCES]
         show(console, f"{pair.model.name}: accelerations, relative", "impedance d", IMPEDANCES, errors)
         failed += verdict(console, pair, "acceleration", errors)
-        errors = trajectories(pair, q, v, tau)
-        show(console, f"{pair.model.name}: after {SECONDS} s, rad or m", "time constant", TIMES, errors)
-        failed += verdict(console, pair, "position", errors)
+        positions = trajectories(pair, q, v, tau)
+        show(console, f"{pair.model.name}: after {SECONDS} s, rad or m", "time constant", TIMES, positions)
+        failed += verdict(console, pair, "position", positions)
+        found[name] = (errors, positions)
+    if "--write" in sys.argv[1:] and len(found) == len(ROBOTS):
+        write_figures("simulation.md", "mujoco_convergence", tables(found))
     return 1 if failed else 0
 
 
@@ -105,6 +110,19 @@ def trajectories(pair: Pair, q: Array, v: Array, tau: Array) -> list[float]:
         theirs, _ = pair.from_state(found[:, -1])
         errors.append(float(np.abs(sarrus.difference(model, theirs, own.q[:, -1])).max()))
     return errors
+
+
+def tables(found: dict[str, tuple[list[float], list[float]]]) -> str:
+    """Both, in Markdown."""
+    lines = [computed("mujoco_convergence")]
+    titles = (
+        f"| accelerations, relative | {' | '.join(f'd = {d:g}' for d in IMPEDANCES)} |",
+        f"| after {SECONDS} s, rad or m | time constant {' | '.join(f'{1e3 * time:g} ms' for time in TIMES)} |",
+    )
+    for k, title in enumerate(titles):
+        rows = [f"| {name} | {' | '.join(f'{x:.1e}' for x in errors[k])} |" for name, errors in found.items()]
+        lines += ["", title, "|---|" + "---:|" * (title.count("|") - 2), *rows]
+    return "\n".join(lines)
 
 
 def show(console: Console, title: str, kind: str, values: tuple[float, ...], errors: list[float]) -> None:

@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 import sarrus
 from sarrus.cli.arguments import robot_from
@@ -31,7 +29,12 @@ from sarrus.spatial.inertia import Inertia
 from sarrus.spatial.linear_algebra import ldl, ldl_solve, subtract_product
 from sarrus.spatial.rotations import cross
 
-DEFAULT_ROBOTS = ("example:talos_full_v2", "example:go1", "example:ur5_robot", "zoo:chain:30")
+DEFAULT_ROBOTS = {
+    "example:talos_full_v2": "Talos",
+    "example:go1": "Go1",
+    "example:ur5_robot": "UR5 on a free base",
+    "zoo:chain:30": "`zoo.chain(30)`",
+}
 
 
 def textbook_aba(model: Model, q: Array, v: Array, tau: Array) -> Array:
@@ -130,28 +133,40 @@ def _validated(model: Model, tape: Tape) -> int:
     return tape.op_count.total
 
 
-def main(robots: list[str]) -> None:
-    table = Table(title="operations of ABA per robot; in brackets, what leaving the trick out costs")
-    table.add_column("variant")
-    columns: list[list[str]] = []
-    for name in robots or DEFAULT_ROBOTS:
-        model = robot_from(name, floating_base=True if name.startswith("example:") else None)
-        table.add_column(f"{model.name} ({model.nv} dof)", justify="right")
-        full = _validated(model, _tape(model, sarrus.aba.__wrapped__))  # type: ignore[attr-defined]
-        rows = [f"{full:,}"]
-        for trick in TRICKS:
-            with _without(trick):
-                variant = _fresh(model)
-                count = _validated(model, _tape(variant, sarrus.aba.__wrapped__))  # type: ignore[attr-defined]
-            rows.append(f"{count:,} (+{100 * (count / full - 1):.1f} %)")
-        count = _validated(model, _tape(model, textbook_aba))
-        rows.append(f"{count:,} (+{100 * (count / full - 1):.1f} %)")
-        columns.append(rows)
-    labels = ["all tricks", *(f"without: {trick}" for trick in TRICKS), "without: bias motion (textbook sweeps)"]
-    for k, label in enumerate(labels):
-        table.add_row(label, *(column[k] for column in columns))
-    Console().print(table)
+LABELS = (
+    "all tricks",
+    "without sharing inertia with the parent",
+    "without sliding the origin along the joint axis",
+    "without turning the frame about the joint axis",
+    "without the shared product in planar rotations",
+    "without the bias motion (textbook sweeps)",
+)
+
+
+def variants(model: Model) -> list[int]:
+    """With all tricks, then without each of them, as in `LABELS`."""
+    aba = sarrus.aba.__wrapped__  # type: ignore[attr-defined]
+    found = [_validated(model, _tape(model, aba))]
+    for trick in TRICKS:
+        with _without(trick):
+            variant = _fresh(model)
+            found.append(_validated(variant, _tape(variant, aba)))
+    return [*found, _validated(model, _tape(model, textbook_aba))]
+
+
+def table(robots: list[str] | None = None) -> str:
+    """In Markdown: all operations, what leaving out a trick adds, and all operations per degree of freedom."""
+    names = robots or list(DEFAULT_ROBOTS)
+    models = [robot_from(name, floating_base=True if name.startswith("example:") else None) for name in names]
+    counts = [variants(model) for model in models]
+    titles = (f"{DEFAULT_ROBOTS.get(name, name)}, {model.nv} dof" for name, model in zip(names, models, strict=True))
+    lines = [f"| variant of ABA | {' | '.join(titles)} |"]
+    lines += ["|---|" + "---:|" * len(models), f"| {LABELS[0]} | {' | '.join(f'{n[0]:,}' for n in counts)} |"]
+    for k, label in enumerate(LABELS[1:], start=1):
+        lines.append(f"| {label} | {' | '.join(f'{100 * (n[k] / n[0] - 1):+.1f} %' for n in counts)} |")
+    per_dof = (f"{n[0] / model.nv:.0f}" for n, model in zip(counts, models, strict=True))
+    return "\n".join([*lines, f"| all tricks, per degree of freedom | {' | '.join(per_dof)} |"])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print(table(sys.argv[1:]))

@@ -23,6 +23,11 @@ def measured(script: str, cores: str = "one core") -> str:
     return f"Measured on {when} on {cores} of this processor: {cpu()} (`python -m benchmarks.{script} --write`)."
 
 
+def computed(script: str) -> str:
+    """The same above what does not depend on the processor."""
+    return f"Computed on {time.strftime('%Y-%m-%d', time.gmtime())} (`python -m benchmarks.{script} --write`)."
+
+
 def figures(page: str, name: str) -> str:
     """What is between `<!-- NAME figures -->` and `<!-- end -->` in a page of docs/."""
     found = re.findall(rf"<!-- {name} figures -->\n(.*?)<!-- end -->", (DOCS / page).read_text(), re.DOTALL)
