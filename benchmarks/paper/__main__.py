@@ -1,11 +1,11 @@
 """Every table and figure with numbers of the five papers: theirs, ours, agreement or the reason for the difference.
 
-    python -m benchmarks.paper [--quick] [--only A.table2 B] [--again] [--out build/paper]
+    python -m benchmarks.paper [--quick] [--only A.table2 B] [--again] [--write] [--out build/paper]
 
 Quick: exact counts at small sizes and few states, under five minutes. Full: all sizes, 10,000 states, times beside
 Pinocchio and MuJoCo; 15 minutes on two cores that have little else to do. Each result is kept as a file with processor,
 versions and commit: a run that was stopped goes on where it was, and `--again` measures anew. The report is
-`report.html` and `report.md`.
+`report.html` and `report.md`; `--write` puts the claims that differ into docs/papers.md, with date and processor.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.paper import a_pv, b_lcaba, c_embedding, d_proximal, e_osim, report
 from benchmarks.paper.item import Item
-from benchmarks.written_figures import cpu
+from benchmarks.written_figures import cpu, write_figures
 
 ITEMS: list[Item] = [*a_pv.ITEMS, *b_lcaba.ITEMS, *c_embedding.ITEMS, *d_proximal.ITEMS, *e_osim.ITEMS]
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,11 +87,14 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes and few states: under five minutes")
     parser.add_argument("--only", nargs="*", default=[], help="keys, or a paper's letter: A.table2, B, ...")
     parser.add_argument("--again", action="store_true", help="measure what was measured before")
+    parser.add_argument("--write", action="store_true", help="put the claims that differ into docs/papers.md")
     parser.add_argument("--out", type=Path, default=Path("build/paper"))
     given = parser.parse_args()
     unknown = [k for k in given.only if not any(i.key == k or i.paper == k for i in ITEMS)]
     if unknown:
         parser.error(f"no such table or figure: {', '.join(unknown)}. Valid: A to E, {', '.join(i.key for i in ITEMS)}")
+    if given.write and (given.quick or given.only):
+        parser.error("--write is for the full run of all tables and figures")
     items = [i for i in ITEMS if not given.only or i.key in given.only or i.paper in given.only]
     given.out.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
@@ -100,6 +103,11 @@ def main() -> int:
         for k, i in enumerate(items, start=1)
     }
     markdown, page = report.write(items, results, given.out)
+    if given.write:
+        stamps = [result["stamp"] for result in results.values()]
+        where = {f"Measured on {stamp['date']} on this processor: {stamp['CPU']}" for stamp in stamps}
+        said = f"{'; '.join(sorted(where))} (`python -m benchmarks.paper --write`)."
+        write_figures("papers.md", "differences", f"{said} {report.differences(items, results)}")
     n = report.totals(items, results)
     print(
         f"{len(items)} tables and figures: {n[True]} claims agree, {n[False]} differ, {n[None]} not measured; "

@@ -253,7 +253,7 @@ def verdicts_fig_2(result: dict[str, Any]) -> list[Verdict]:
         out.append(
             Verdict(
                 "PV-OSIM-fast + solve the cheapest on floating robots",
-                ", ".join(f"{n}: {x:.2f} of PV-OSIM + solve" for n, x in fast.items()),
+                "of PV-OSIM + solve: " + ", ".join(f"{n} {x:.2f}" for n, x in fast.items()),
                 all(x < 1.0 for x in fast.values()),
                 ""
                 if all(x < 1.0 for x in fast.values())

@@ -144,6 +144,8 @@ def verdicts_fig_12(result: dict[str, Any]) -> list[Verdict]:
                 less > 0.0 and close,
                 ""
                 if close
+                else f"the same; with rotors of general inertia, {row['less']['general']:.1f} %"
+                if any(v.reason for v in out)
                 else "the exact method is cheaper here than in the paper: tracing uses the fact that a rotor is "
                 "balanced and symmetric about its axis, so leaving it out saves less. With rotors of general inertia, "
                 f"which a library has to allow for, it saves {row['less']['general']:.1f} %",

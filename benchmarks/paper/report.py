@@ -92,6 +92,20 @@ def _markdown(items: Sequence[Item], results: dict[str, dict[str, Any]], picture
     return "\n".join(out) + "\n"
 
 
+def differences(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> str:
+    """For the guide: how many claims agree, and those that differ, with the reasons. In Markdown."""
+    n = totals(items, results)
+    rows = [
+        (f"{item.paper}, {item.name}", v.claim, v.ours, _sentence(v.reason))
+        for item in items
+        for v in item.verdicts(results[item.key]["result"])
+        if v.agrees is False
+    ]
+    missing = f", {n[None]} were not measured" if n[None] else ""
+    counted = f"{sum(n.values())} claims: {n[True]} agree, {n[False]} differ{missing}."
+    return "\n".join([counted, "", *_md_table(Table("", ("figure", "the paper says", "here", "reason"), rows))])
+
+
 def _verdict_table(verdicts: list[Verdict]) -> Table:
     """With a column for reasons where there are any."""
     columns = ("the paper says", "here", "verdict", "reason")
