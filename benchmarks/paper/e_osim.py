@@ -213,7 +213,7 @@ def verdicts_fig_5(result: dict[str, Any]) -> list[Verdict]:
                     ""
                     if ratio > 1.1
                     else "points with equal coordinates give rows with equal elements, which tracing computes once. "
-                    "With points in general position, it is larger than in the paper",
+                    "With points in general position, PV-OSIM needs even more than in the paper",
                 )
             )
         elif "IV-E" in name:
