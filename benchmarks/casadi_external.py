@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import sarrus
-from benchmarks.written_figures import write_figures
+from benchmarks.written_figures import measured, write_figures
 from examples.steer_five_bar import transcribed, ways
 
 ROUNDS = 5
@@ -47,7 +47,7 @@ def main() -> None:
     ]
     print("\n".join(lines))
     if "--write" in sys.argv:
-        write_figures("hooks/casadi.md", "casadi", "\n".join(lines))
+        write_figures("hooks/casadi.md", "casadi", "\n".join([measured("casadi_external"), "", *lines]))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Time per instruction of tracing and compiling, for code of up to a million instructions: it should not grow.
 
-    python -m benchmarks.compile_scaling [INSTRUCTIONS]
+    python -m benchmarks.compile_scaling [--write] [INSTRUCTIONS]
 
 `aba` of `zoo.chain(n)`, written out, for n that double until there are so many instructions (default 1,000,000). CPU
-microseconds per instruction of the tape, by stage; each chain is a process of its own.
+microseconds per instruction of the tape, by stage; each chain is a process of its own. `--write` puts the table
+into docs/kernels.md, with the date and the processor.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+
+from benchmarks.written_figures import measured, write_figures
 
 PER_LINK = 200  # instructions, about
 SMALLEST = 60  # links
@@ -60,14 +63,18 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--links"]:
         print(measure(int(words[1])))
         return
-    most = int(words[0]) if words else 1_000_000
-    print(f"| links | instructions | {' | '.join(STAGES)} | all, us |")
-    print("|---:" * (len(STAGES) + 3) + "|")
+    sizes = [word for word in words if word != "--write"]
+    most = int(sizes[0]) if sizes else 1_000_000
+    lines = [f"| links | instructions | {' | '.join(STAGES)} | all |", "|---:" * (len(STAGES) + 3) + "|"]
+    print("\n".join(lines))
     links = SMALLEST
     while links * PER_LINK <= 1.1 * most:
         command = [sys.executable, "-m", "benchmarks.compile_scaling", "--links", str(links)]
-        print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip(), flush=True)
+        lines.append(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
+        print(lines[-1], flush=True)
         links = links * 2 if 2 * links * PER_LINK <= 1.1 * most or links * PER_LINK > 0.9 * most else most // PER_LINK
+    if "--write" in words:
+        write_figures("kernels.md", "compile_scaling", "\n".join([measured("compile_scaling"), "", *lines]))
 
 
 if __name__ == "__main__":

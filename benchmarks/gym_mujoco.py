@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import sarrus
-from benchmarks.written_figures import write_figures
+from benchmarks.written_figures import measured, write_figures
 
 LEGS = {"front_left": (1, 1), "front_right": (1, -1), "hind_left": (-1, 1), "hind_right": (-1, -1)}
 NOISE = 0.1  # of actions
@@ -134,7 +134,7 @@ def main() -> None:
         lines.append(f"| {title} | {median:,.0f} | {1e6 / median / substeps:.2f} | {ratio} | {height:.3f} m |")
     print("\n".join(lines))
     if given.write:
-        write_figures("hooks/gym.md", "gym", "\n".join(lines))
+        write_figures("hooks/gym.md", "gym", "\n".join([measured("gym_mujoco"), "", *lines]))
 
 
 def rate(step: Callable[[], object], count: int) -> float:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 import sarrus
-from benchmarks.written_figures import write_figures
+from benchmarks.written_figures import measured, write_figures
 from sarrus.codegen.runtime.program import Gather, Program, Run, Scatter
 
 ROUNDS, LENGTH, STATES = 15, 1000, 1000
@@ -70,7 +70,7 @@ def main() -> None:
         )
     print("\n".join(lines))
     if "--write" in sys.argv:
-        write_figures("hooks/jax.md", "jax", "\n".join(lines))
+        write_figures("hooks/jax.md", "jax", "\n".join([measured("jax_overhead"), "", *lines]))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """Forward dynamics of long chains: links that are alike repeated (`mechanics/long_chains.py`), and written out.
 
-    python -m benchmarks.long_chains [LINKS ...]
+    python -m benchmarks.long_chains [--write] [LINKS ...]
 
 Both are `sarrus.aba` of `zoo.chain(n)`, whose joints turn about x, y, z in turn, so that its links are alike in threes.
-Validated against inverse dynamics, then measured side by side.
+Validated against inverse dynamics, then measured side by side. `--write` puts the table into docs/kernels.md, with the
+date and the processor.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.written_figures import measured, write_figures
 from sarrus.codegen.runtime.native import NativeKernel, build_native
 from sarrus.codegen.tape.trace import trace
 from sarrus.mechanics import long_chains
@@ -54,10 +56,13 @@ def validate(model: Model, kernel: NativeKernel) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Forward dynamics of long chains by repeated text")
     parser.add_argument("links", nargs="*", type=int, default=[30, 300, 1000, 2000])
-    columns = ("operations", "instructions", "trace, s", "compile, s", "code, KB", "us/state", "single, us")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/kernels.md")
+    given = parser.parse_args()
+    columns = ("operations", "instructions", "trace, s", "compile, s", "code, KB", "batch, us per state", "single, us")
     table = Table("links", "", *columns)
+    lines = [f"| links | | {' | '.join(columns)} |", "|---:|---|" + "---:|" * len(columns)]
     sarrus.compile(sarrus.zoo.chain(1), "aba")  # drivers are there once per machine
-    for n in parser.parse_args().links:
+    for n in given.links:
         for name, least in (("repeated", 0), ("written out", n + 1)):
             long_chains.LONG = least
             model = sarrus.zoo.chain(n)
@@ -71,8 +76,12 @@ def main() -> None:
             numbers = (clock[1] - clock[0], clock[2] - clock[1], len(kernel.artifact.code) / 1024)
             times = [1e6 * seconds_of(kernel, batch) for batch in (BATCH, 1)]
             counts = (f"{tape.op_count.total:,}", f"{len(tape):,}")
-            table.add_row(str(n), name, *counts, *(f"{x:.2f}" for x in (*numbers, *times)))
+            row = (f"{n:,}", name, *counts, *(f"{x:,.3g}" if x < 100 else f"{x:,.0f}" for x in (*numbers, *times)))
+            table.add_row(*row)
+            lines.append(f"| {' | '.join(row)} |")
     Console(width=120).print(table)
+    if given.write:
+        write_figures("kernels.md", "long_chains", "\n".join([measured("long_chains"), "", *lines]))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from multiprocessing import get_context
 import numpy as np
 
 import sarrus
-from benchmarks.written_figures import write_figures
+from benchmarks.written_figures import measured, write_figures
 
 STEPS = 50
 
@@ -93,7 +93,7 @@ def main() -> None:
     ]
     print("\n".join(lines))
     if given.write:
-        write_figures("hooks/ray.md", "ray", "\n".join(lines))
+        write_figures("hooks/ray.md", "ray", "\n".join([measured("ray_sweep", "two cores"), "", *lines]))
     ray.shutdown()
 
 
