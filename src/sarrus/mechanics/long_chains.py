@@ -5,7 +5,7 @@ shifts. A *window* of them is a short chain whose numbers are those of any. An a
 repeated along the chain (`spatial/repetition.py`): so code and the time to compile it do not grow with the links.
 
 It pays where a chain's code would no longer fit the processor's caches: 2,000 links compile in a tenth of the time and
-run in half of it in batches; 300 links would run a tenth longer (`python -m benchmarks.long_chains`).
+run faster; 300 links would run longer (`python -m benchmarks.long_chains`).
 """
 
 from __future__ import annotations
