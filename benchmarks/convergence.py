@@ -1,10 +1,11 @@
 """Figs 10 and 11 of the LCABA paper: residual per iteration, and accuracy against mu, of two hands holding a cube.
 
-    python -m benchmarks.convergence [--states N] [--plot FILE.png]
+    python -m benchmarks.convergence [--states N] [--write] [--plot FILE.png]
 
 The paper calls these contacts redundant; at random positions the rows have full rank (which is printed). Positions and
 joint torques are random, velocities zero, all computed in batch. The rows then ask for no acceleration, so that the
 true residual is J qdd, with J from `closure`; the `residual` of a result is the one that the iterations predict.
+`--write` puts both tables into docs/loops.md, with the date.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
+from benchmarks.written_figures import computed, write_figures
 from sarrus.model.state import random_state
 
 METHODS = ("lcaba", "prox_bbo", "prox_ltl")
@@ -29,6 +31,7 @@ FLOOR = 1e-17  # of what is drawn: some errors are exactly zero
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--states", type=int, default=10_000)
+    parser.add_argument("--write", action="store_true", help="put both tables into docs/loops.md")
     parser.add_argument("--plot", help="write the two figures to this file")
     arguments = parser.parse_args()
     console = Console(width=140)
@@ -59,6 +62,12 @@ def main() -> None:
             error[method, e] = np.linalg.norm(accelerations(method, 10.0**e, 20) - reference, axis=1) / size
     show(console, RESIDUAL, "k", ITERATIONS, residual)
     show(console, ERROR, "log10 mu", EXPONENTS, error)
+    if arguments.write:
+        what = f"{arguments.states:,} random states of two hands holding a cube, {model.n_rows} rows of rank {rank}"
+        said = f"{computed('convergence')} {what}: median (maximum)."
+        first = markdown("iterations with mu = 1e5: largest residual", {str(k): k for k in ITERATIONS}, residual)
+        second = markdown("mu with 20 iterations: relative error of qdd", {f"1e{e}": e for e in EXPONENTS}, error)
+        write_figures("loops.md", "convergence", "\n\n".join([said, first, second]))
     if arguments.plot:
         plot(arguments.plot, residual, error)
 
@@ -71,6 +80,14 @@ def show(console: Console, title: str, symbol: str, values: tuple[int, ...], dat
     for x in values:
         table.add_row(str(x), *(f"{np.median(data[m, x]):.1e} ({data[m, x].max():.1e})" for m in METHODS))
     console.print(table)
+
+
+def markdown(title: str, values: dict[str, int], data: dict) -> str:
+    lines = [f"| {title} | {' | '.join(METHODS)} |", "|---|" + "---:|" * len(METHODS)]
+    for name, x in values.items():
+        cells = (f"{np.median(data[m, x]):.0e} ({data[m, x].max():.0e})" for m in METHODS)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def plot(path: str, residual: dict, error: dict) -> None:
