@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 PAPERS = {
-    "A": "Sathya et al. 2024, Efficient Constrained Dynamics Algorithms based on an Equivalent LQR Formulation",
-    "B": "Sathya and Carpentier 2025, Constrained Articulated Body Dynamics Algorithms (LCABA, proxBBO)",
-    "C": "Chignoli et al. 2023, Propagation Methods for Rigid-Body Systems with Loops (constraint embedding)",
-    "D": "Budhiraja et al. 2020, Proximal and Sparse Resolution of Constrained Dynamic Equations",
-    "E": "Sathya et al. 2024, PV-OSIMr: A Lowest-Order-Complexity Algorithm for the Delassus Matrix",
+    "A": "Sathya et al. 2024, Efficient Constrained Dynamics Algorithms based on an Equivalent LQR Formulation using "
+    "Gauss' Principle of Least Constraint",
+    "B": "Sathya and Carpentier 2025, Constrained Articulated Body Algorithms for Closed-Loop Mechanisms",
+    "C": "Chignoli et al. 2025, A Propagation Perspective on Recursive Forward Dynamics for Systems with Kinematic "
+    "Loops",
+    "D": "Carpentier, Budhiraja and Mansard 2021, Proximal and Sparse Resolution of Constrained Dynamic Equations",
+    "E": "Sathya et al. 2025, PV-OSIMr: A Lowest Order Complexity Algorithm for Computing the Delassus Matrix",
 }
 Tell = Callable[[str], None]
 

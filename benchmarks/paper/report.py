@@ -46,9 +46,12 @@ def write(items: Sequence[Item], results: dict[str, dict[str, Any]], folder: Pat
 
 
 def _stamp(results: dict[str, dict[str, Any]]) -> list[str]:
-    stamps = {tuple(sorted(r["stamp"].items())) for r in results.values()}
-    lines = [", ".join(f"{k} {v}" for k, v in stamp if k != "when") for stamp in sorted(stamps)]
-    return list(dict.fromkeys(lines))
+    """Where and with what: a line for each, with all commits of a run that went on while there were new ones."""
+    commits: dict[str, list[str]] = {}
+    for stamp in (result["stamp"] for result in results.values()):
+        words = ", ".join(f"{k} {v}" for k, v in sorted(stamp.items()) if k != "commit")
+        commits.setdefault(words, []).append(stamp["commit"])
+    return [f"{words}, commit {', '.join(dict.fromkeys(of))}" for words, of in commits.items()]
 
 
 def _summary(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[tuple[str, str, str, str]]:
@@ -66,9 +69,10 @@ def _summary(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[
 
 def _intro(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[str]:
     n = totals(items, results)
+    missing = f", and {n[None]} were not measured here" if n[None] else ""
     return [
         f"{len(items)} tables and figures with numbers of five papers; {sum(n.values())} claims: {n[True]} "
-        f"agree, {n[False]} differ (each with its reason), and {n[None]} were not measured here. Where the papers "
+        f"agree, {n[False]} differ (each with its reason){missing}. Where the papers "
         "give times, we first compare exact operation counts and orderings, which do not depend on the machine. A "
         "claim agrees if we find the ordering, the direction or the growth that the paper states; both figures are "
         "printed. The section in which a claim is made is given beside it (the texts that we worked from have no page "
