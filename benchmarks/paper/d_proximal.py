@@ -109,7 +109,7 @@ def verdicts(result: dict[str, Any]) -> list[Verdict]:
                     part < 0.5,
                     ""
                     if part < 0.5
-                    else "Pinocchio 4.1's forwardDynamics is not that of the paper, and both are called from Python here",
+                    else "Pinocchio 4.1's forwardDynamics is not that of the paper, and both are called from Python",
                 )
             )
         out.append(

@@ -69,10 +69,10 @@ def _summary(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[
 
 def _intro(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> list[str]:
     n = totals(items, results)
-    missing = f", and {n[None]} were not measured here" if n[None] else ""
+    missing = f"; {n[None]} were not measured here" if n[None] else ""
     return [
         f"{len(items)} tables and figures with numbers of five papers; {sum(n.values())} claims: {n[True]} "
-        f"agree, {n[False]} differ (each with its reason){missing}. Where the papers "
+        f"agree and {n[False]} differ, each with its reason{missing}. Where the papers "
         "give times, we first compare exact operation counts and orderings, which do not depend on the machine. A "
         "claim agrees if we find the ordering, the direction or the growth that the paper states; both figures are "
         "printed. The section in which a claim is made is given beside it (the texts that we worked from have no page "
@@ -105,8 +105,8 @@ def differences(items: Sequence[Item], results: dict[str, dict[str, Any]]) -> st
         for v in item.verdicts(results[item.key]["result"])
         if v.agrees is False
     ]
-    missing = f", {n[None]} were not measured" if n[None] else ""
-    counted = f"{sum(n.values())} claims: {n[True]} agree, {n[False]} differ{missing}."
+    missing = f"; {n[None]} were not measured" if n[None] else ""
+    counted = f"{sum(n.values())} claims: {n[True]} agree and {n[False]} differ{missing}."
     return "\n".join([counted, "", *_md_table(Table("", ("figure", "the paper says", "here", "reason"), rows))])
 
 
