@@ -1,10 +1,12 @@
 """`sarrus.lqr` beside one dense system, and how its time grows with the stages.
 
-    python -m benchmarks.lqr_stages [--problems 200]
+    python -m benchmarks.lqr_stages [--problems 200] [--write]
 
 Random trees with constraints between any stages, scenario trees and periodic chains: the largest relative error of
 states, controls and multipliers against the dense KKT matrix, whose solution is refined in long double. Then seconds
 per stage of chains, trees and periodic chains of growing length, the best of five.
+`--write` puts both tables into docs/lqr.md, with the date and
+the processor.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.written_figures import measured, write_figures
 from sarrus import LqrConstraint, LqrStage
 
 Array = np.ndarray[Any, Any]
@@ -125,22 +128,33 @@ def seconds(kind: str, count: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--problems", type=int, default=200)
+    parser.add_argument("--write", action="store_true", help="put both tables into docs/lqr.md")
     given = parser.parse_args()
     console = Console()
+    accuracy = ["| largest relative error | states | controls | multipliers |", "|---|---:|---:|---:|"]
     table = Table(
         "problem", "states", "controls", "multipliers", title=f"largest error of {given.problems} problems each"
     )
     for kind in ("tree", "scenario tree", "periodic chain"):
         worst = np.max([errors(kind, seed) for seed in range(given.problems)], axis=0)
-        table.add_row(kind, *(f"{w:.1e}" for w in worst))
+        row = (kind, *(f"{w:.1e}" for w in worst))
+        table.add_row(*row)
+        accuracy.append(f"| {' | '.join(row)} |")
     console.print(table)
     title = "microseconds of CPU per stage (twice as many where a solution is refined)"
+    speed = [f"| us of CPU per stage, by stages | {' | '.join(f'{n:,}' for n in SIZES)} | exponent |"]
+    speed.append("|---|" + "---:|" * (len(SIZES) + 1))
     table = Table("stages", *map(str, SIZES), "exponent", title=title)
     for kind in ("chain", "chain, a row each", "tree", "periodic chain"):
         times = [seconds(kind, count) for count in SIZES]
         slope = np.polyfit(np.log(SIZES), np.log(times), 1)[0]
-        table.add_row(kind, *(f"{1e6 * t / n:.0f}" for t, n in zip(times, SIZES, strict=True)), f"{slope:.2f}")
+        row = (kind, *(f"{1e6 * t / n:.0f}" for t, n in zip(times, SIZES, strict=True)), f"{slope:.2f}")
+        table.add_row(*row)
+        speed.append(f"| {' | '.join(row)} |")
     console.print(table)
+    if given.write:
+        said = f"{measured('lqr_stages')} {given.problems} problems of each kind."
+        write_figures("lqr.md", "lqr_stages", "\n".join([said, "", *accuracy, "", *speed]))
 
 
 if __name__ == "__main__":
