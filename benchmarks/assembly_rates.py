@@ -2,6 +2,7 @@
 
     python -m benchmarks.assembly_rates            # 1,000 seeds each
     python -m benchmarks.assembly_rates 100 cassie four_bar
+    python -m benchmarks.assembly_rates --write    # all of them, into docs/loops_stay_closed.md
 
 project: random configurations, every joint anywhere within its limits; "within limits": where it can be closed there,
 too, as `random_state` does. assemble: the robot's own freedoms (a set of
@@ -23,6 +24,7 @@ import yaml
 
 import sarrus
 from benchmarks.robots import shared_directory
+from benchmarks.written_figures import measured, write_figures
 from sarrus.model.state import outside_limits, starting_configuration
 from sarrus.simulation.projection import CLOSED, Projector, with_position_constraints
 from sarrus.simulation.random_states import project_within_limits, random_configurations
@@ -132,18 +134,23 @@ def row(name: str, model: sarrus.Model, count: int) -> str:
 
 
 def main() -> None:
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "--write"]
     count = int(words[0]) if words and words[0].isdigit() else 1000
-    print(
-        "| robot | nv | rows | project: closed | within limits | iterations | time | assemble: closed (same branch) |"
-    )
-    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    lines = [
+        "| robot | nv | rows | project: closed | within limits | iterations | time | assemble: closed (same branch) |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    print("\n".join(lines))
     for name, model in robots([w for w in words if not w.isdigit()]):
         try:
             starting_configuration(model)
-            print(row(name, model, count), flush=True)
+            lines.append(row(name, model, count))
         except sarrus.errors.SarrusError as error:
-            print(f"| {name} | {type(error).__name__}: {error} |", flush=True)
+            lines.append(f"| {name} | {type(error).__name__}: {error} |")
+        print(lines[-1], flush=True)
+    if "--write" in sys.argv[1:]:
+        said = measured("assembly_rates", "all cores")
+        write_figures("loops_stay_closed.md", "assembly_rates", "\n".join([said, "", *lines]))
 
 
 if __name__ == "__main__":

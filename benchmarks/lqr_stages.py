@@ -4,9 +4,8 @@
 
 Random trees with constraints between any stages, scenario trees and periodic chains: the largest relative error of
 states, controls and multipliers against the dense KKT matrix, whose solution is refined in long double. Then seconds
-per stage of chains, trees and periodic chains of growing length, the best of five.
-`--write` puts both tables into docs/lqr.md, with the date and
-the processor.
+per stage of chains, trees and periodic chains of growing length, the best of five. `--write` puts
+both tables into docs/lqr.md, with the date and the processor.
 """
 
 from __future__ import annotations
