@@ -25,7 +25,8 @@ from sarrus.simulation.contact.open_contact_step import open_contact_step_algori
 from sarrus.simulation.step_call import StepResult
 from sarrus.simulation.trajectory import State
 
-H = 2e-6  # at most
+H = 5e-7  # at most: far less than the penetrations that a step undoes, whose sizes decide how it does so
+MORE = 100.0  # times that of forces, which do little in a step
 NEAR = 0.02  # of the smallest gap, so that nothing opens or closes on the way
 ITERATIONS = 6
 VALUES = 1e-8  # of velocities: the step itself was solved to its tolerance only
@@ -115,12 +116,12 @@ class ExactStep:
 
     def _slope(self, directions: dict[str, np.ndarray], on_loops: bool) -> np.ndarray:
         N, model = rate_map(self.model, np.asarray(self.given["q"], float)), self.model
-        steps = []
-        for t in (-2.0, -1.0, 1.0, 2.0):
+        steps, h = [], self.h * (MORE if "tau" in directions else 1.0)
+        for t in (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0):
             changed = {}
             for name, along in directions.items():
                 along = N @ along if name == "q" else along
-                changed[name] = _wide(self.given[name], along.shape[1]) + t * self.h * along
+                changed[name] = _wide(self.given[name], along.shape[1]) + t * h * along
             k = next(iter(changed.values())).shape[1]
             q, v = (changed.get(name, _wide(self.given[name], k)) for name in ("q", "v"))
             changed |= {"q": self._normalized(q), "v": v}
@@ -128,7 +129,8 @@ class ExactStep:
                 parameters = changed.get("parameters", _wide(self.given.get("parameters", np.zeros(0)), k))
                 changed |= self.on_loops(changed["q"], v.copy(), parameters)
             steps.append(self.after(changed))
-        by = (steps[0] - 8.0 * steps[1] + 8.0 * steps[2] - steps[3]) / (12.0 * self.h)
+        weights = (-1.0, 9.0, -45.0, 45.0, -9.0, 1.0)
+        by = sum(weight * step for weight, step in zip(weights, steps, strict=True)) / (60.0 * h)
         back = np.linalg.pinv(rate_map(model, self.end[: model.nq].astype(float)))
         return np.concatenate([back @ by[: model.nq].astype(float), by[model.nq :].astype(float)])
 

@@ -350,16 +350,23 @@ def test_a_knee_that_touches_while_the_leg_moves():
 
 def test_clamps_and_the_speed_below_which_nothing_bounces_are_edges():
     simulation = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=EXACT)
-    deepest = 0.5 * 1e-3 / 0.2  # which is undone at 0.5 m/s
+    deepest = 2e-4 + 0.5 * 1e-3  # of which all but 0.2 mm is undone at 0.5 m/s
+    deep = 2.475970508e-4  # of which as much is undone as of what is not deep: 0.2 d^2 / (d + 1e-5) = d - 0.2 mm
 
     def unique(simulation: Simulation, gap: float, speed: float = 0.0) -> float:
         q, v = np.array([0.0, 0.0, 0.1 + gap, 0.0, 0.0, 0.0, 1.0]), np.array([0.0, 0.0, speed, 0.0, 0.0, 0.0])
         return float(simulation.linearize(simulation.start(q, v), tau=np.zeros(6)).unique)
 
-    assert [unique(simulation, -x * deepest) for x in (0.99, 1.0, 1.01)] == [1.0, 0.0, 1.0]
+    for edge in (deep, deepest):
+        assert [unique(simulation, -x * edge) for x in (0.99, 1.0, 1.01)] == [1.0, 0.0, 1.0]
+    gentle = 2e-3 * 1e-3 / 0.2  # up to which velocities undo a fifth
+    assert [unique(simulation, -x) for x in (1e-6, gentle, 1e-4)] == [1.0, 0.0, 1.0]
+    # What opens by itself, by as much as is undone, and by velocities.
+    raised = 0.2 * 2e-4**2 / 2.1e-4 / 1e-3 + 9.81e-3 + 2e-3
+    assert [unique(simulation, -2e-4, x * raised) for x in (0.99, 1.0, 1.01)] == [1.0, 0.0, 1.0]
     bouncing = ContactOptions(tolerance=1e-12, restitution=0.5)
     simulation = Simulation(ball(), 1e-3, "semi_implicit_euler", contacts=bouncing)
-    assert [unique(simulation, -1e-5, -x) for x in (0.009, 0.01, 0.011)] == [1.0, 0.0, 1.0]
+    assert [unique(simulation, -2e-5, -x) for x in (0.009, 0.01, 0.011)] == [1.0, 0.0, 1.0]
     assert [unique(simulation, 1e-4, -x) for x in (0.099, 0.1, 0.101)] == [1.0, 0.0, 1.0]  # hits within the step or not
 
 

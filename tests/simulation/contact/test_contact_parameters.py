@@ -76,10 +76,11 @@ def test_a_box_that_slides(speed, integrator):
     state, tau = simulation.start(q, v), np.array([0.1, 0.2, 0.3, 0.01, 0.02, 0.03])
     if speed:
         check(simulation, state, tau)
-    else:  # what sticks on three feet does not move, whatever it weighs
+    else:  # what sticks on three feet has no velocity, whatever it weighs, in axes that turn a little
         P = simulation.linearize(state, tau=tau).P
-        assert np.abs(P[:, 1:]).max() < 1e-12
+        assert np.abs(P[6:, 1:]).max() < 1e-7
         assert relative_error(P, by_parameters(simulation, state, tau)) < 1e-6
+        assert relative_error(P, ExactStep(simulation, state, tau).slope(parameters=np.eye(3))) < 1e-9
 
 
 QUADRUPED = {
@@ -192,7 +193,7 @@ def test_gradients_of_rollouts_by_parameters(kind, is_embedded):
     for k, name in enumerate(values):
         if kind == "balls" and name == "length to shank":  # opens the loop that q is on
             continue
-        by = slope(lambda t, name=name: loss(name, t), 1e-6)
+        by = slope(lambda t, name=name: loss(name, t), 5e-8)  # second derivatives by a ratio jump here
         assert abs(found.parameters_bar[k] - by) < 1e-6 * np.abs(found.parameters_bar).max()
 
 

@@ -8,7 +8,7 @@ from sarrus.mechanics.contact.contact_rows import Bend, Poses, Twist
 from sarrus.mechanics.contact.contact_set import Candidate, ContactSet
 from sarrus.mechanics.contact.rolling import radii_of_touch, sinking
 from sarrus.model.geometries import Plane
-from sarrus.simulation.contact.contact_problem import DEEP
+from sarrus.simulation.contact.penetrations import DEEP
 from sarrus.spatial.arrays import Scalar
 from sarrus.spatial.choice import choose
 from sarrus.spatial.extremes import smaller

@@ -6,7 +6,7 @@ gears included. Nothing goes through the iterations that found the impulses; the
 first.
 
 Where a contact is just about to open, to slip or to stick, or a gap is just closed (an open one may close within the
-step, of a penetration a part is undone), the step has a derivative to either side and none in between: `unique` is 0,
+step, a closed one does not close further), the step has a derivative to either side and none in between: `unique` is 0,
 and A and B are those of one side. So they are where contacts that depend on each other ask for different things, and
 where what slides may rest on several contacts in several ways that brake it differently. Where rows of loops ask for
 different things as soon as these open, A takes of a change of the state what keeps them closed, and nothing else, as it
@@ -154,13 +154,17 @@ class ContactLinearizer:
         given |= inputs
         value, slopes = self._slopes(along, given | {"impulses": x})
         modes = [Modes.of(kinds, *at) for at in zip(x, value.rows, slopes["rows"][..., ends:], strict=True)]
+        for k, at in enumerate(zip(x, value.rows, slopes["rows"][..., ends:], strict=True)):
+            modes[k], x[k] = modes[k].within(*at)
         x = self._solved(modes, x, value, slopes)
         value, slopes = self._slopes(along, given | {"impulses": x})
         columns, consistent = self._columns(modes, x, value, slopes)
         unique = np.empty(len(q))
         for k, mode in enumerate(modes):
             clear = mode.is_clear(x[k], value.rows[k], slopes["rows"][k][:, ends:])
-            clear &= mode.gaps_are_clear(value.gaps[k], value.speeds[k], self._dt, self.contact.restitution)
+            clear &= mode.gaps_are_clear(
+                value.gaps[k], value.speeds[k], value.rows[k], self._dt, self.contact.restitution
+            )
             unique[k] = float(consistent[k] and clear and self._friction_is_clear(value.rubbed[k]))
         others = [mode.others(*at) for mode, *at in zip(modes, x, value.rows, slopes["rows"][..., ends:], strict=True)]
         shared = np.flatnonzero([np.any(other) for other in others])

@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.contact.problem import row_spans
-from sarrus.simulation.contact.contact_problem import BOUNCE_SPEED, FASTEST_PUSH, PUSH
+from sarrus.simulation.contact.contact_problem import BOUNCE_SPEED
+from sarrus.simulation.contact.penetrations import is_on_edge
 from sarrus.spatial.arrays import Array
 
 EDGE = 1e-6  # of the largest scaled impulse or velocity: what is nearer to an edge is on it
@@ -167,6 +168,23 @@ class Modes(NamedTuple):
         """(contacts,) whether they slip and are braked."""
         return self.closed & self.slips & (self.kinds.friction > 0.0)
 
+    def within(self, x: Array, c: Array, G: Array) -> tuple[Modes, Array]:
+        """What rows do, with impulses that are not on an edge if smaller ones with the same effect are not.
+
+        Where contacts share a load, how they do so is any of many: some may be said to push or hold as much as they
+        can, while nothing slips.
+        """
+        if not len(x) or self.is_clear(x, c, G):
+            return self, x
+        w = self.kinds.sizes_of(G)
+        axes, sizes, _ = np.linalg.svd(G / w / w[:, None], hermitian=True)
+        axes = axes[:, sizes > _RANK * sizes[0]]
+        smallest = axes @ (axes.T @ (w * x)) / w
+        modes = Modes.of(self.kinds, smallest, c, G)
+        if np.any(modes.closed & modes.slips) or not modes.is_clear(smallest, c, G):
+            return self, x
+        return modes, smallest
+
     def is_clear(self, x: Array, c: Array, G: Array) -> bool:
         """Whether no row is on the edge to doing something else."""
         w, by = self.kinds.sizes_of(G), Sizes.of(self.kinds, x, c, G)
@@ -177,13 +195,14 @@ class Modes(NamedTuple):
         wide += [np.where(rough, np.where(self.slips, by.sliding, by.grip), np.inf)]
         return bool(np.concatenate(wide).min(initial=np.inf) > least)
 
-    def gaps_are_clear(self, gaps: Array, speeds: Array, dt: float, restitution: float) -> bool:
-        """Whether nothing that holds has a gap at which another opening begins: one that is just closed, that is so
-        deep that it is undone no faster, or that is about to bounce or not.
+    def gaps_are_clear(self, gaps: Array, speeds: Array, velocities: Array, dt: float, restitution: float) -> bool:
+        """Whether nothing that holds has a gap at which another opening begins: one that is just closed, or that is
+        about to bounce or not; and whether nothing has one at which it is undone in another way.
 
-        speeds  along the normals of contacts, before the step
+        speeds      along the normals of contacts, before the step
+        velocities  of all rows, after it
         """
-        limits, deepest = len(self.pushes), FASTEST_PUSH * dt / PUSH
+        kinds, limits = self.kinds, len(self.pushes)
         bounces = np.zeros(len(speeds), bool)
         if restitution > 0.0:
             hits = gaps[limits:] + dt * speeds
@@ -192,4 +211,6 @@ class Modes(NamedTuple):
             if np.any(np.abs(speeds + BOUNCE_SPEED)[hits < 0.0] <= _CLOSED) or np.any(np.abs(hits[fast]) <= _CLOSED):
                 return False
         held = np.concatenate([self.pushes, self.closed & ~bounces])
-        return bool(np.all(np.abs(gaps[held]) > _CLOSED) and np.all(np.abs(gaps[held] + deepest) > _CLOSED))
+        normals = [*range(len(kinds.bounds), kinds.first), *(rows.stop - 1 for rows in kinds.contacts)]
+        undone = [is_on_edge(gap, dt, dt * v, _CLOSED) for gap, v in zip(gaps, velocities[normals], strict=True)]
+        return bool(np.all(np.abs(gaps[held]) > _CLOSED)) and not any(undone)

@@ -76,7 +76,10 @@ def contact_motion(
         free = unrubbed()
         v_free = free.velocity(v, dt)
         begun = friction.beginning_with(rubbed)
-        return problem._replace(free=free, v_free=v_free, friction=begun, joints_are_rows=True)
+        return problem._replace(free=free, v_free=v_free, friction=begun, joints_are_rows=True, with_rows=None)
+
+    if rows_for_joints:
+        problem = problem._replace(with_rows=lambda: of_rows(before.rubbed))
 
     def as_expected(motion: tuple[Array, ...], held: Sequence[Limit], unless: Scalar) -> tuple[Array, ...]:
         """The motion, or where joints do not stick and slip as expected, the exact one with the same contacts."""

@@ -21,25 +21,23 @@ from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
 from sarrus.mechanics.contact.world_tree import world_tree
 from sarrus.model.model import Model
 from sarrus.simulation.contact.dry_friction import NOTHING_RUBS, BoundedRow, DryFriction
-from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia, Moved
+from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
 from sarrus.simulation.contact.limits import Limit
 from sarrus.simulation.contact.motion import ContactMotion, Contacts
 from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
+from sarrus.simulation.contact.penetrations import GENTLE, PART, Response, moved_apart, undone
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import AbstractScalar, choose
-from sarrus.spatial.extremes import larger, smaller
+from sarrus.spatial.extremes import larger
 from sarrus.spatial.norms import if_finite
 from sarrus.status import Status
 
-PUSH = 0.2  # of a penetration that is undone in a step ...
-FASTEST_PUSH = 0.5  # ... but no faster than this, in m/s
-DEEP = 2e-4  # metres: what is deeper where paths bend into the ground is undone at once
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
-
-
-Response = Callable[[Array], Moved]  # to impulses along rows
+# What velocities make up for of a path that bends into the ground; positions do the rest. With all of it, a limb gains
+# energy whose path bends more from step to step.
+BY_VELOCITIES = 0.75
 
 
 class Delassus(NamedTuple):
@@ -61,6 +59,7 @@ class ContactProblemAtState(NamedTuple):
     dt: Scalar
     friction: DryFriction = NOTHING_RUBS
     joints_are_rows: bool = False  # of friction: the free motion has none
+    with_rows: Callable[[], ContactProblemAtState] | None = None  # the problem in which they are, where both exist
 
     @property
     def bounded(self) -> list[BoundedRow]:
@@ -123,7 +122,7 @@ class ContactProblemAtState(NamedTuple):
             normal += contact.at.size
             opening = self._normal_velocity(contact, before[normal - 1])
             # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
-            opening = choose(0.5, contact.active, opening + _bent(contact) * (1.0 / self.dt), 0.0)
+            opening = choose(0.5, contact.active, opening + (BY_VELOCITIES / self.dt) * contact.bend, 0.0)
             openings += [*[0.0] * (contact.at.size - 1), opening]
         active = vector(*(x.active for x in (*limits, *contacts)))
         frictions = vector(*(c.friction for c in contacts))
@@ -182,16 +181,42 @@ class ContactProblemAtState(NamedTuple):
             _padded([c.gap for c in contacts], slots, 0.0),
         )
         parts = self.friction.parts(rubbed)
-        return ContactMotion(v, loops, kept, pushes, parts, unexpected, found.iterations, found.residual, status)
+        shift = self.shift(lambda: (problem, response), found.velocities, contacts, limits)
+        return ContactMotion(v, shift, loops, kept, pushes, parts, unexpected, found.iterations, found.residual, status)
+
+    def shift(
+        self,
+        posed: Callable[[], tuple[ContactProblem, Response]],
+        velocities: Array,
+        contacts: Sequence[Contact],
+        limits: Sequence[Limit],
+    ) -> Array:
+        """(nv,) by which the step undoes penetrations, beside its motion; it is the same for joints that are rows.
+
+        posed       the problem, and what impulses do
+        velocities  of all rows, at its end
+        """
+        rigid = contacts if self.settings.softness is None else []  # springs undo the others
+        first, with_rows = len(self.bounded), self.with_rows
+        rows = [*range(first, first + len(limits))]
+        rows += [span.stop - 1 for span in row_spans(first + len(limits), [c.at.size for c in rigid])]
+        bends = [*[0.0] * len(limits), *((1.0 - BY_VELOCITIES) * c.bend for c in rigid)]
+        wanted = [
+            undone(x.gap, self.dt, self.dt * velocities[k] + bend, x.active)
+            for k, x, bend in zip(rows, (*limits, *rigid), bends, strict=True)
+        ]
+        return moved_apart(
+            wanted, posed if with_rows is None else lambda: with_rows().posed(contacts, limits), len(self.v)
+        )
 
     def _opening(self, gap: Scalar) -> Scalar:
         """What is added to a velocity that opens a gap so that it need not be less than zero.
 
-        An open gap may close within the step; of a penetration a part is undone.
+        An open gap may close within the step. A penetration opens, but so slowly that its energy does not matter: what
+        rests on many points does so in one way. (`penetrations.py` undoes what is deeper.)
         """
         rate = 1.0 / self.dt
-        push = PUSH * rate * gap
-        push = choose(push, -FASTEST_PUSH, -FASTEST_PUSH, push)
+        push = larger(PART * rate * gap, -GENTLE)
         return choose(gap, 0.0, push, rate * gap)
 
     def _normal_velocity(self, contact: Contact, speed: Scalar) -> Scalar:
@@ -222,16 +247,6 @@ class ContactProblemAtState(NamedTuple):
 def _moving(row: Array) -> list[int]:
     """The velocities that a row may be on."""
     return [k for k, x in enumerate(row) if isinstance(x, AbstractScalar) or x != 0.0]
-
-
-def _bent(contact: Contact) -> Scalar:
-    """Metres by which a path bends into the ground, and no more than that of what it did in steps before.
-
-    Impulses make a limb faster that whips around, so that its path bends more than was known: errors would add up.
-    """
-    if isinstance(contact.bend, float) and contact.bend == 0.0:
-        return 0.0
-    return contact.bend - smaller((1.0 - PUSH) * larger(-contact.gap - DEEP, 0.0), -contact.bend)
 
 
 def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:

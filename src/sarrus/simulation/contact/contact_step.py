@@ -50,7 +50,7 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     before = Before(numbers, impulses.reshape(-1, width), pushed, rubbed)
     motion = contact_motion(model, contact, free, q, v, dt, before, start.friction, start.unrubbed)
     found = motion.contacts
-    q_end, v_end = moved_straight(model, q, motion.v, dt)
+    q_end, v_end = moved_straight(model, q, motion.v, dt, motion.shift)
     alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (q_end, q), (v_end, v))
     status = choose(0.5, alive, worse(motion.status, free.status), Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))

@@ -35,6 +35,7 @@ class ContactMotion(NamedTuple):
     """The velocities after a step, and how they came about."""
 
     v: Array
+    shift: Array  # (nv,) by which penetrations are undone: positions change by it, velocities do not
     loops: Array  # (m,) forces of loops, with what contacts and limits call forth
     contacts: Contacts
     pushed: Array  # (l,) impulses of limits on the velocities that have some
@@ -48,13 +49,13 @@ class ContactMotion(NamedTuple):
     def flat(self) -> tuple[Array, ...]:
         """As arrays alone."""
         numbers = vector(self.unexpected, self.iterations, self.residual, self.status)
-        return (self.v, self.loops, *self.contacts, self.pushed, self.rubbed, numbers)
+        return (self.v, self.shift, self.loops, *self.contacts, self.pushed, self.rubbed, numbers)
 
     @staticmethod
     def of(arrays: tuple[Array, ...]) -> ContactMotion:
         """From `flat`."""
-        v, loops, *of_slots, pushed, rubbed, numbers = arrays
-        return ContactMotion(v, loops, Contacts(*of_slots), pushed, rubbed, *numbers)
+        v, shift, loops, *of_slots, pushed, rubbed, numbers = arrays
+        return ContactMotion(v, shift, loops, Contacts(*of_slots), pushed, rubbed, *numbers)
 
     def told(self, passed: Scalar) -> ContactMotion:
         """The same with a status that says so where something passed."""

@@ -63,16 +63,18 @@ def open_contact_step(
         contacts = [c._replace(bend=bend) for c, bend in zip(contacts, bends, strict=True)]
     limits = [usual_limit(limit, q, v_free, dt) for limit in limits_in_step(model, contact)]
     # Whether it is looked at is decided by the step itself: impulses of what is not are zero.
-    problem, response = step.posed([c._replace(active=1.0) for c in contacts], limits)
+    contacts = [c._replace(active=1.0) for c in contacts]
+    problem, response = step.posed(contacts, limits)
     v_end = v_free + response(problem.G.wrenches(x)).velocity  # type: ignore[union-attr]
     rows = problem.G @ x + problem.g
     rows = rows if problem.compliance is None else rows + problem.compliance * x
+    shift = step.shift(lambda: (problem, response), rows, contacts, limits)
     rubbing = x[: problem.nb]
     rubbed = list(rubbing) if are_rows(contact) else start.friction.impulses(step.rates(v_end), rubbing)[0]
     before = node_twists(free.at, poses, v)
     asked = np.zeros(0) if free.loops is None else free.residual + free.loops.G @ free.forces
     return OpenContactStep(
-        *moved_straight(model, q, v_end, dt),
+        *moved_straight(model, q, v_end, dt, shift),
         start.friction.parts(rubbed),
         rows,
         vector(*(x.gap for x in (*limits, *contacts))),

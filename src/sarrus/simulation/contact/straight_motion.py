@@ -29,29 +29,31 @@ def acceleration_in_fixed_axes(model: Model, v: Array, qdd: Array) -> Array:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def moved_straight(model: Model, q: Array, v: Array, dt: Scalar) -> tuple[Array, Array]:
+def moved_straight(model: Model, q: Array, v: Array, dt: Scalar, shift: Array) -> tuple[Array, Array]:
     """The configuration after a step with velocities v, which are in the axes of its beginning, and v in those of its
     end.
+
+    shift  (nv,) by which positions change beside that
     """
     positions, velocities = [np.zeros(0)], [np.zeros(0)]
     for joint, of_q, of_v in joints_of(model):
-        position, velocity = _moved(joint.type, q[of_q], v[of_v], dt)
+        position, velocity = _moved(joint.type, q[of_q], v[of_v], dt * v[of_v] + shift[of_v])
         positions.append(position)
         velocities.append(velocity)
     return np.concatenate(positions), np.concatenate(velocities)
 
 
-def _moved(joint: AbstractJointType, q: Array, v: Array, dt: Scalar) -> tuple[Array, Array]:
+def _moved(joint: AbstractJointType, q: Array, v: Array, way: Array) -> tuple[Array, Array]:
     if joint.name == "free":
-        turn = exp_quaternion(dt * v[3:])
-        p = q[:3] + rotate_by_quaternion(q[3:], dt * v[:3])
+        turn = exp_quaternion(way[3:])
+        p = q[:3] + rotate_by_quaternion(q[3:], way[:3])
         turned = unit(multiply_quaternions(q[3:], turn))
         return np.concatenate([p, turned]), np.concatenate([rotate_by_quaternion(conjugate(turn), v[:3]), v[3:]])
     if joint.name == "planar":
-        (c, s), (k, l) = ((each(np.cos, x)[0], each(np.sin, x)[0]) for x in (q[2:], dt * v[2:]))
-        p = vector(q[0] + dt * (c * v[0] - s * v[1]), q[1] + dt * (s * v[0] + c * v[1]), q[2] + dt * v[2])
+        (c, s), (k, l) = ((each(np.cos, x)[0], each(np.sin, x)[0]) for x in (q[2:], way[2:]))
+        p = vector(q[0] + (c * way[0] - s * way[1]), q[1] + (s * way[0] + c * way[1]), q[2] + way[2])
         return p, vector(k * v[0] + l * v[1], k * v[1] - l * v[0], v[2])
-    return joint.integrate(q, dt * v), v
+    return joint.integrate(q, way), v
 
 
 def velocities_between(model: Model, before: Array, after: Array, dt: float) -> Array:
