@@ -51,6 +51,11 @@ class ContactProblem(NamedTuple):
         return row_spans(self.nb + self.nu, self.sizes or (3,) * self.nc)
 
     @property
+    def unilateral(self) -> list[int]:
+        """The rows of limits, and the normals of contacts."""
+        return [*range(self.nb, self.nb + self.nu), *(rows.stop - 1 for rows in self.contacts)]
+
+    @property
     def nb(self) -> int:
         return len(self.bounds)
 
@@ -107,7 +112,7 @@ def scaled(problem: ContactProblem, convex: bool = False) -> Scaled:
     nb, nu, m = problem.nb, problem.nu, len(problem.g)
     G, first = _compliant(problem), nb + nu
     contacts = problem.contacts
-    normals = {*range(nb, first), *(rows.stop - 1 for rows in contacts)}
+    normals = set(problem.unilateral)
     blocks = [*(G.block(slice(i, i + 1)) for i in range(first)), *(G.block(rows) for rows in contacts)]
     traces = [total([block[i, i] for i in range(len(block))]) for block in blocks]
     least = (G.rounding * epsilon()) * total(traces)

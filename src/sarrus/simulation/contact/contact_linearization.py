@@ -20,6 +20,7 @@ Symbols of a model (masses, lengths, gear ratios) are inputs of the open step li
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,9 +154,9 @@ class ContactLinearizer:
         given = {"q": q, "v": v, "dt": np.full(len(q), self._dt), "step": steps.astype(float), "rubbed": rubbed}
         given |= inputs
         value, slopes = self._slopes(along, given | {"impulses": x})
-        modes = [Modes.of(kinds, *at) for at in zip(x, value.rows, slopes["rows"][..., ends:], strict=True)]
-        for k, at in enumerate(zip(x, value.rows, slopes["rows"][..., ends:], strict=True)):
-            modes[k], x[k] = modes[k].within(*at)
+        found = zip(x, value.rows, slopes["rows"][..., ends:], strict=True)
+        modes, smallest = zip(*(Modes.of(kinds, *at).within(*at) for at in found), strict=True)
+        x = np.array(smallest)
         x = self._solved(modes, x, value, slopes)
         value, slopes = self._slopes(along, given | {"impulses": x})
         columns, consistent = self._columns(modes, x, value, slopes)
@@ -183,7 +184,7 @@ class ContactLinearizer:
             columns[apart, :, ends - len(self._symbols) :] += closed[..., 2 * nv :]
         return self._are_same(value, v, taken), columns, unique, value.q, value.v
 
-    def _solved(self, modes: list[Modes], x: Array, value: OpenContactStep, slopes: dict[str, Array]) -> Array:
+    def _solved(self, modes: Sequence[Modes], x: Array, value: OpenContactStep, slopes: dict[str, Array]) -> Array:
         """Impulses (B, m) made exact."""
         found = np.empty(x.shape)
         for k, mode in enumerate(modes):
@@ -192,7 +193,7 @@ class ContactLinearizer:
         return found
 
     def _columns(
-        self, modes: list[Modes], x: Array, value: OpenContactStep, slopes: dict[str, Array]
+        self, modes: Sequence[Modes], x: Array, value: OpenContactStep, slopes: dict[str, Array]
     ) -> tuple[Array, Array]:
         """A, B and P beside each other, (B, n, k), and (B,) whether rows that depend on each other agree."""
         ends = self._ends[-1]

@@ -77,11 +77,10 @@ def moved_apart(wanted: Sequence[Scalar], posed: Callable[[], tuple[ContactProbl
             assert isinstance(G, AbstractDelassus)
             d: list[Scalar] = [0.0] * len(problem.g)
             own: list[Scalar] = [1.0] * len(problem.g)
-            normals = [span.stop - 1 for span in p.contacts]
-            for row, x in zip([*range(problem.nb, problem.nb + problem.nu), *normals], wanted, strict=False):
+            for row, x in zip(problem.unilateral, wanted, strict=False):
                 d[row] = x
-            for row, block in zip(normals, p.blocks, strict=True):
-                own[row] = larger(block[-1, -1], _STIFF)
+            for span, block in zip(p.contacts, p.blocks, strict=True):
+                own[span.stop - 1] = larger(block[-1, -1], _STIFF)
             # 1 / G_ii, and less where little is wanted
             C = vector(*(x * x * y / ((y + SLIGHT) * z) for x, y, z in zip(p.inverse, d, own, strict=True)))
             s = C * vector(*d)
