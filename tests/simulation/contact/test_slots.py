@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sarrus.mechanics.contact.contact_set import Candidate
+from sarrus.simulation.contact.every_contact import shares_of_bodies
 from sarrus.simulation.contact.slots import by_importance, nearest
 
 
@@ -59,3 +60,11 @@ def test_what_is_out_of_reach_is_not_brought_nearer():
     up = np.array([0.0, 0.0, 1.0])
     found = [Candidate(k, k, -1, np.zeros(3), up, 0.1, 1.0) for k in range(6)]
     assert by_importance(found, [0.1] * 6, 8e-3, 4) == [0.1] * 6
+
+
+def test_shares_are_of_the_largest_push_on_the_same_body():
+    """Who bears little of what others bear, too, can do without a slot; who bears a body alone cannot."""
+    up = np.array([0.0, 0.0, 1.0])
+    found = [Candidate(k, body, -1, np.zeros(3), up, 0.0, 1.0) for k, body in enumerate((1, 1, 1, 2, 3))]
+    assert shares_of_bodies(found, [4.0, 1.0, 0.0, 1e-9, 0.0]) == pytest.approx([1.0, 0.25, 0.0, 1.0, 0.0])
+    assert shares_of_bodies(found, [0.0] * 5) == [0.0] * 5

@@ -3,8 +3,9 @@
 Which of them matter is not known before the impulses are: a leg that strikes the ground with its knee swings its foot
 down within the same step. So where something then closes that has no slot, or whose path the impulses have bent into
 the ground, the problem is solved once more. What pushed keeps its slot, and the others are given to what is nearest
-after the motion that was found. A problem that Newton's method has not solved is tried again as it is, with the
-fallback behind it.
+after the motion that was found. Where these are too few for what then closes, it takes those of the contacts that
+share the load of their body with others and bear the least of it. A problem that Newton's method has not solved is
+tried again as it is, with the fallback behind it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.mechanics.contact.cone import either
+from sarrus.mechanics.contact.cone import either, tiny
 from sarrus.mechanics.contact.contact_rows import Twist, node_bends, node_twists
 from sarrus.mechanics.contact.contact_set import Bound, Candidate
 from sarrus.simulation.contact.bending import bends_of
@@ -24,6 +25,7 @@ from sarrus.simulation.contact.motion import Before, ContactMotion, of_size
 from sarrus.simulation.contact.slots import Contact, by_importance, contacts_in_slots, held_by_slots
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.extremes import larger, smaller
 from sarrus.spatial.replacement import replace_where
 
 SPEED = 8.0  # m/s: what is looked at is a contact if it could close in a step at that speed
@@ -77,10 +79,12 @@ def every_contact(
     def again() -> tuple[Array, ...]:
         left = Before(first.contacts.numbers, first.contacts.impulses, first.pushed, first.rubbed)
         pushes = held_by_slots(len(found), list(left.numbers), list(left.impulses[:, -1]))
-        distances = [
-            c.gap + dt * rate + bend - choose(0.0, push, 2.0 * reach, 0.0)
-            for c, rate, bend, push in zip(found, *after, pushes, strict=True)
-        ]
+        shares = shares_of_bodies(found, pushes)
+        distances = []
+        for c, rate, bend, share in zip(found, *after, shares, strict=True):
+            end = c.gap + dt * rate + bend
+            closes = choose(end, smaller(c.gap, 0.0) - UNNOTICED, 2.0, 0.0)
+            distances.append(end - reach * choose(0.0, share, 1.0 + share, closes))
         # What was not solved says nothing about where things go: the same problem again, for the fallback.
         unsolved = choose(0.5, first.status, 1.0, -1.0)
         v, distances, bends = (
@@ -95,6 +99,22 @@ def every_contact(
     unforeseen = passed(found, after.rates, limits, q, first.v, dt, after.bends)
     unforeseen = choose(0.5, first.status, 1.0, unforeseen)  # not solved: the fallback is there
     return ContactMotion.of(replace_where(unforeseen, first.flat, again))
+
+
+def shares_of_bodies(found: Sequence[Candidate], pushes: Sequence[Scalar]) -> list[Scalar]:
+    """Of every candidate: its push as a part of the largest one on the same body; 0 where it does not push."""
+    together: dict[tuple[int, int], list[int]] = {}
+    for k, c in enumerate(found):
+        together.setdefault((c.a, c.b), []).append(k)
+    shares: list[Scalar] = [0.0] * len(found)
+    for mine in together.values():
+        most: Scalar = 0.0
+        for k in mine:
+            most = larger(most, pushes[k])
+        over = choose(0.0, most, 1.0 / larger(most, tiny()), 0.0)
+        for k in mine:
+            shares[k] = larger(pushes[k], 0.0) * over
+    return shares
 
 
 def passed(
