@@ -132,7 +132,7 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.simulation.contact.impulse import impulse
     from sarrus.simulation.contact.inverse_dynamics import inverse_dynamics
     from sarrus.simulation.contact.on_the_ground import put_down
-    from sarrus.simulation.contact.record import ContactRecord
+    from sarrus.simulation.contact.record import ContactRecord, ContactState
     from sarrus.simulation.contact.settings import ContactOptions
     from sarrus.simulation.controllers import controller, pd
     from sarrus.simulation.inverse_kinematics import inverse_kinematics
@@ -193,9 +193,9 @@ __all__ = [
     # optimal control by the same sweeps
     "LqrConstraint", "LqrResult", "LqrStage", "ScenarioResult", "lqr", "scenario_tree",
     # motion in time, and looking at it
-    "ConfigurationResult", "ContactOptions", "ContactRecord", "Diagnosis", "JointForces", "Recorder", "Simulation",
-    "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "distances", "impulse", "inverse_dynamics",
-    "inverse_kinematics", "pd", "put_down", "rollout", "simulate", "view",
+    "ConfigurationResult", "ContactOptions", "ContactRecord", "ContactState", "Diagnosis", "JointForces", "Recorder",
+    "Simulation", "Trajectory", "actuator_forces", "assemble", "controller", "diagnose", "distances", "impulse",
+    "inverse_dynamics", "inverse_kinematics", "pd", "put_down", "rollout", "simulate", "view",
 ]  # fmt: skip
 
 
@@ -222,7 +222,7 @@ _LATER = {
     "simulation.contact.impulse": ("impulse",),
     "simulation.contact.inverse_dynamics": ("inverse_dynamics",),
     "simulation.contact.on_the_ground": ("put_down",),
-    "simulation.contact.record": ("ContactRecord",),
+    "simulation.contact.record": ("ContactRecord", "ContactState"),
     "simulation.contact.settings": ("ContactOptions",),
     "simulation.controllers": ("controller", "pd"),
     "simulation.inverse_kinematics": ("inverse_kinematics",),

@@ -8,8 +8,7 @@ import pytest
 import sarrus
 from sarrus.model.visuals import Box
 from sarrus.viewer import Viewer
-from sarrus.viewer.contacts import SLIPS, STICKS, ContactHistory, cone
-from sarrus.viewer.mechanism import Mechanism
+from sarrus.viewer.contacts import SLIPS, STICKS, Touching, cone
 from sarrus.viewer.recording import recording_of
 
 pytest.importorskip("viser", reason='needs viser: pip install "sarrus[viewer]"')
@@ -26,13 +25,9 @@ def slid() -> sarrus.Trajectory:
 
 
 def test_what_slides_slips_and_what_stands_does_not(slid):
-    model = slid.model
-    recording, mechanism = recording_of(model, slid), Mechanism(model)
+    recording = recording_of(slid.model, slid)
     assert recording.contacts is not None
-    history = ContactHistory(model, recording.contacts, recording.time)
-    in_air, sliding, standing = (
-        history.at(0, step, lambda k: mechanism.poses(recording.q[0, k])) for step in (10, 100, 450)
-    )
+    in_air, sliding, standing = (Touching.of(recording.contacts[0, step]) for step in (10, 100, 450))
     assert len(in_air.points) == 0
     assert sliding.slips.all()
     assert not standing.slips.any()

@@ -28,7 +28,7 @@ class StepResult(NamedTuple):
     iterations: Any
     status: Any  # `sarrus.Status`, the worst of this step and of a projection after it
     tau: Array
-    contacts: Array | None  # (14 slots,): see `ContactRecord.of`; None where nothing can touch
+    contacts: Array | None  # (18 slots + 1,): see `ContactRecord.of`; None where nothing can touch
     warm: Array | None  # what the next step begins with: see `ContactSettings.cold`
     steps: int  # so far
     time: float

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.model.bodies import WORLD
-from sarrus.model.meeting_pairs import meeting_pairs
-from sarrus.model.model import Model
-from sarrus.simulation.contact.record import ContactRecord
+from sarrus.simulation.contact.record import ContactRecord, ContactState
 from sarrus.spatial.arrays import Array
-from sarrus.viewer.mechanism import Poses
 
 STICKS, SLIPS = (20, 150, 80), (240, 120, 20)  # colours
-_SLOW = 1e-3  # m/s below which nothing slips
 _SIDES = 12  # of a cone as it is drawn
 
 
@@ -25,43 +19,15 @@ class Touching(NamedTuple):
     points: Array  # (k, 3)
     normals: Array  # (k, 3)
     forces: Array  # (k, 3) newtons, on the first of two geometries
-    friction: Array  # (k,) coefficients; not a number where the model does not know the pair
+    friction: Array  # (k,) coefficients
     slips: Array  # (k,) whether one surface moves along the other
 
-
-class ContactHistory:
-    """The contacts of a recording (B, T), with what the model knows about those who touch."""
-
-    def __init__(self, model: Model, record: ContactRecord, time: Array) -> None:
-        self.record, self.time = record, time
-        bodies = {geometry.name: geometry.body for geometry in model.geometries}
-        self._bodies = [(bodies.get(a, WORLD), bodies.get(b, WORLD)) for a, b in record.names]
-        names = [geometry.name for geometry in model.geometries]
-        sliding = {frozenset((names[x.a], names[x.b])): x.friction.sliding for x in meeting_pairs(model)}
-        self._friction = np.array([sliding.get(frozenset(pair), np.nan) for pair in record.names])
-
-    def at(self, rollout: int, step: int, poses_of: Callable[[int], Poses]) -> Touching:
-        """At a step; `poses_of` gives the bodies' poses at any step of that rollout."""
-        found = self.record[rollout, step]
+    @staticmethod
+    def of(found: ContactRecord) -> Touching:
+        """The contacts of one robot at one time."""
         touching = found.touching
-        numbers, points, normals = found.numbers[touching], found.points[touching], found.normals[touching]
-        after = min(step + 1, len(self.time) - 1)
-        slips = np.zeros(len(numbers), bool)
-        if len(numbers) and after > step:
-            here, there = poses_of(step), poses_of(after)
-            span = self.time[after] - self.time[step]
-            for k, (number, point, normal) in enumerate(zip(numbers, points, normals, strict=True)):
-                a, b = (_moved(here, there, body, point) for body in self._bodies[number])
-                apart = (a - b) / span
-                slips[k] = np.linalg.norm(apart - (apart @ normal) * normal) > _SLOW
-        return Touching(points, normals, found.forces[touching], self._friction[numbers], slips)
-
-
-def _moved(here: Poses, there: Poses, body: int, point: Array) -> Array:
-    """Where a point of a body is, a moment later."""
-    if body == WORLD:
-        return point
-    return there.p[body] + there.R[body] @ (here.R[body].T @ (point - here.p[body]))
+        slips = found.states == ContactState.SLIPS
+        return Touching(*(x[touching] for x in (found.points, found.normals, found.forces, found.friction, slips)))
 
 
 class ContactLayer:
@@ -86,11 +52,10 @@ class ContactLayer:
         self._add_points(found.points, colors)
         if forces and seen.any():
             self._add_arrows(found.points[seen], arrows[seen], colors[seen])
-        known = seen & np.isfinite(found.friction)
-        if cones and known.any():
+        if cones and seen.any():
             along = np.sum(arrows * found.normals, axis=1)
-            each = zip(found.points[known], found.normals[known], found.friction[known], along[known], strict=True)
-            self._add_lines(np.stack([cone(*one) for one in each]), colors[known])
+            each = zip(*(x[seen] for x in (found.points, found.normals, found.friction, along)), strict=True)
+            self._add_lines(np.stack([cone(*one) for one in each]), colors[seen])
 
     def _add_points(self, points: Array, colors: Array) -> None:
         node = self.scene.add_point_cloud(

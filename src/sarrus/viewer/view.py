@@ -18,7 +18,7 @@ from sarrus.model.constraints import Constraint
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, starting_configuration
 from sarrus.spatial.arrays import Array
-from sarrus.viewer.contacts import ContactHistory, ContactLayer
+from sarrus.viewer.contacts import ContactLayer, Touching
 from sarrus.viewer.mechanism import CLOSED, Mechanism
 from sarrus.viewer.panels import JointSliders, Playback, facts
 from sarrus.viewer.recording import Recording, recording_of
@@ -106,9 +106,7 @@ class Viewer:
         self._look_at_robot()
         self.server.on_client_connect(self._look_from_phone)
         self.touching = ContactLayer(self.server.scene, self.scene.size, self.scene.weight)
-        self.contacts: ContactHistory | None = None
-        if recording is not None and recording.contacts is not None:
-            self.contacts = ContactHistory(model, recording.contacts, recording.time)
+        self.contacts = None if recording is None else recording.contacts
         self._add_controls(recording)
         self.show(self.q)
         self._thread = threading.Thread(target=self._play, name="sarrus viewer", daemon=True)
@@ -152,7 +150,7 @@ class Viewer:
             q = self.playback.recording.q
             rollout, step = self.playback.chosen
             if np.array_equal(q[rollout, step], self.q):  # not moved by a slider
-                found = self.contacts.at(rollout, step, lambda k: self.mechanism.poses(q[rollout, k]))
+                found = Touching.of(self.contacts[rollout, step])
         self.touching.draw(found, cones=self.show_cones.value, scale=float(self.force_scale.value))
 
     def redraw(self) -> None:

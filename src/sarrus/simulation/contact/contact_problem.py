@@ -23,7 +23,7 @@ from sarrus.model.model import Model
 from sarrus.simulation.contact.dry_friction import NOTHING_RUBS, BoundedRow, DryFriction
 from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
 from sarrus.simulation.contact.limits import Limit
-from sarrus.simulation.contact.motion import ContactMotion, Contacts
+from sarrus.simulation.contact.motion import ContactMotion, Contacts, of_size
 from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
 from sarrus.simulation.contact.penetrations import GENTLE, PART, Response, moved_apart, undone
 from sarrus.simulation.contact.settings import ContactSettings
@@ -171,6 +171,8 @@ class ContactProblemAtState(NamedTuple):
         )
         turns = settings.contacts.turns
         each = [impulses[rows] for rows in row_spans(0, problem.sizes or ())]
+        gives_way = 0.0 if problem.compliance is None else problem.compliance * found.impulses
+        moving = [(found.velocities + gives_way)[rows] for rows in problem.contacts]
         pushes = sum((x * limit.row[limited] for x, limit in zip(pushing, limits, strict=True)), np.zeros(len(limited)))
         kept = Contacts(
             _padded([choose(0.5, c.active, c.number, -1.0) for c in contacts], slots, -1.0),
@@ -179,6 +181,8 @@ class ContactProblemAtState(NamedTuple):
             _padded_rows([row for c in contacts for row in c.at.directions], 3 * slots).reshape(slots, 3, 3),
             _padded_rows([row for c in contacts for row in _turns(c, turns)], turns * slots).reshape(slots, turns, 3),
             _padded([c.gap for c in contacts], slots, 0.0),
+            _padded_rows([of_size(c, 3) for c in moving], slots),
+            _padded([c.friction for c in contacts], slots, 0.0),
         )
         parts = self.friction.parts(rubbed)
         shift = self.shift(lambda: (problem, response), found.velocities, contacts, limits)
@@ -249,17 +253,15 @@ def _moving(row: Array) -> list[int]:
     return [k for k, x in enumerate(row) if isinstance(x, AbstractScalar) or x != 0.0]
 
 
-def slot_numbers(contacts: Contacts, dt: Scalar) -> Array:
-    """(14 s,) what is recorded of contacts (`ContactRecord.of`); dt: the time in which their impulses acted."""
+def slot_numbers(contacts: Contacts, dt: Scalar, residual: Scalar = 0.0) -> Array:
+    """(18 s + 1,) what is recorded of contacts (`ContactRecord.of`); dt: the time in which their impulses acted."""
     rows: list[Scalar] = []
-    for number, gap, point, directions, turns, impulse in zip(
-        contacts.numbers, contacts.gaps, contacts.points, contacts.directions, contacts.turns, contacts.impulses,
-        strict=True,
-    ):  # fmt: skip
-        pushed = directions.T @ np.concatenate([impulse[:2], impulse[-1:]])
+    for number, impulse, point, directions, turns, gap, velocity, friction in zip(*contacts, strict=True):
+        pushed = directions.T @ of_size(impulse, 3)
         turned = turns.T @ impulse[2:-1] if len(turns) else np.zeros(3)
         rows += [number, gap, *point, *directions[2], *((1.0 / dt) * pushed), *((1.0 / dt) * turned)]
-    return vector(*rows)
+        rows += [*(directions.T @ velocity), friction]
+    return vector(*rows, residual)
 
 
 def _padded(values: Sequence[Scalar], count: int, rest: float) -> Array:

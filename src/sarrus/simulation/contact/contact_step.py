@@ -33,7 +33,7 @@ class ContactStepOutputs(NamedTuple):
     iterations: Array  # Newton steps of the contact problem
     status: Array
     tau: Array
-    contacts: Array  # (14 s,) see `ContactRecord.of`
+    contacts: Array  # (18 s + 1,) see `ContactRecord.of`
     warm: Array  # what the next step begins with: see `ContactSettings.cold`
 
 
@@ -54,7 +54,7 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (q_end, q), (v_end, v))
     status = choose(0.5, alive, worse(motion.status, free.status), Status.DIVERGED)
     qdd = select(alive, (1.0 / dt) * (v_end - v), np.zeros(model.nv))
-    contacts = slot_numbers(found, dt)
+    contacts = slot_numbers(found, dt, motion.residual)
     forces, residual = free.declared(motion.loops)
     left = np.concatenate([found.numbers, found.impulses.reshape(-1), motion.pushed, motion.rubbed])
     return ContactStepOutputs(

@@ -64,7 +64,7 @@ class ImpactOutputs(NamedTuple):
     """See `ImpulseResult`."""
 
     v: Array
-    contacts: Array  # (14 s,)
+    contacts: Array  # (18 s + 1,)
     residual: Array
     status: Array
 
@@ -82,4 +82,5 @@ def impact(model: Model, settings: ContactSettings, q: Array, v: Array) -> Impac
     held = [limit._replace(gap=0.0) for limit in limits_in_slots(limits, q, v, 0.0, settings.limit_slots)]
     problem = ContactProblemAtState(model, settings, free, poses, v, v, 1.0)
     motion = problem.solved(touching, held, np.zeros(sum(c.at.size for c in touching)), np.zeros(settings.limit_count))
-    return ImpactOutputs(motion.v, slot_numbers(motion.contacts, 1.0), scalar(motion.residual), scalar(motion.status))
+    recorded = slot_numbers(motion.contacts, 1.0, motion.residual)
+    return ImpactOutputs(motion.v, recorded, scalar(motion.residual), scalar(motion.status))

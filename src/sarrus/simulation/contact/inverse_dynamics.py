@@ -117,7 +117,7 @@ class RequiredForces(NamedTuple):
     """See `InverseDynamicsResult`."""
 
     tau: Array
-    contacts: Array  # (14 s,)
+    contacts: Array  # (18 s + 1,)
     status: Array
     forces: Array
 
@@ -163,6 +163,8 @@ def required_forces(
         directions=np.stack([c.at.directions for c in touching]),
         turns=np.zeros((len(touching), 0, 3)),
         gaps=vector(*(c.gap for c in touching)),
+        velocities=np.zeros((len(touching), 3)),
+        frictions=frictions,
     )
     forces = joined([r.declared_force(weight * lam[r.span]) for r in rows])
     return RequiredForces(weight * unmet, slot_numbers(acting, 1.0), scalar(status), forces)

@@ -20,6 +20,8 @@ class Contacts(NamedTuple):
     directions: Array  # (s, 3, 3) rows: two tangents and the normal
     turns: Array  # (s, t, 3) see `ContactPoint`
     gaps: Array  # (s,) at the beginning of the step
+    velocities: Array  # (s, 3) of the rows of a contact, at the end of the step
+    frictions: Array  # (s,) coefficients
 
 
 class Before(NamedTuple):
