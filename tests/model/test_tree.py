@@ -8,6 +8,7 @@ import pytest
 import sarrus
 from sarrus.model.cluster_tree import cluster_tree_of
 from sarrus.model.tree import tree_of
+from sarrus.spatial.rotations import rotation_about
 from tests.mechanisms import GEOMETRIES, MOVING_KINDS, Mechanism, inertia_arguments, mechanism, relative_error
 from tests.oracles.dense import plane_axes
 
@@ -45,6 +46,24 @@ def test_aligned_robots_turn_by_permutations():
     case = mechanism(2, ["revolute"] * 6, geometries=["aligned"] * 6)
     for node in tree_of(case.model).nodes:
         assert np.isin(node.fixed.R, (-1.0, 0.0, 1.0)).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_last_bits_of_rotations_do_not_decide_what_dynamics_cost(seed):
+    """Libraries differ in these bits: what is equal but for them is made equal."""
+
+    def turned(noise: int) -> sarrus.Model:
+        rng = np.random.default_rng(seed)
+        builder = sarrus.ModelBuilder("turned")
+        for k, (angle, axis) in enumerate(((np.pi / 4, 0), (np.pi / 3, 1), (np.pi / 4, 2), (np.pi / 6, 0))):
+            R = rotation_about(np.eye(3)[axis], angle)
+            bits = np.spacing(R) * rng.integers(-noise, noise + 1, size=(3, 3))
+            parent, solid = f"link_{k - 1}" if k else "world", inertia_arguments(np.random.default_rng(k), "solid")
+            place = {"joint": "spherical", "rotation": R + bits, "position": (0.1, 0.2, 0.3)}
+            builder.add_body(f"link_{k}", parent, **place, **solid)
+        return builder.build()
+
+    assert sarrus.op_count(turned(2), "aba").total == sarrus.op_count(turned(0), "aba").total
 
 
 @pytest.mark.parametrize("tilt", [1e-2, 1e-5, 1e-8, 1e-12])

@@ -14,6 +14,7 @@ from sarrus.importers.mujoco_fields import rotation_from_wxyz
 from sarrus.model.bodies import Placement
 from sarrus.model.geometries import HeightField
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.product import product
 
 _MESHES = (".stl", ".obj", ".dae", ".msh")
 _PNG = b"\x89PNG"
@@ -41,7 +42,7 @@ def read_hull(path: str, **options: Any) -> Array:
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="mesh")
     mj = _compiled(spec)
     in_middle = mesh_frame(mj, 0)
-    return hull_of(mj, 0) @ in_middle.R.T + in_middle.p
+    return product(hull_of(mj, 0), in_middle.R.T) + in_middle.p
 
 
 def read_fitted(path: str, kind: int, fitscale: float, fitaabb: bool, **options: Any) -> tuple[Array, Placement]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sarrus.model.builder import ModelBuilder
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.product import direction
 from sarrus.spatial.rotations import rotation_from_quaternion
 
 _OPTIONS = (
@@ -63,7 +64,7 @@ def disabled(mj: Any, part: str) -> bool:
 
 def rotation_from_wxyz(quaternion: Array) -> Array:
     """The rotation matrix of a quaternion in MuJoCo's order, of any length."""
-    w, x, y, z = np.asarray(quaternion, float) / np.linalg.norm(quaternion)
+    w, x, y, z = direction(np.asarray(quaternion, float))
     return rotation_from_quaternion(np.array([x, y, z, w]))
 
 

@@ -35,6 +35,7 @@ from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.product import product
 from sarrus.spatial.rotations import rotation_about
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
@@ -157,7 +158,7 @@ class _Importer:
         inertial = {
             "mass": float(mj.body_mass[body]),
             "com": mj.body_ipos[body].copy(),
-            "inertia": R_inertia @ np.diag(mj.body_inertia[body]) @ R_inertia.T,
+            "inertia": product(R_inertia * mj.body_inertia[body], R_inertia.T),
             "allow_nonphysical": True,
         }
         parent = self.bodies[mj.body_parentid[body]]
@@ -167,22 +168,24 @@ class _Importer:
         anchor = np.zeros(3)  # of the joint before, in the MuJoCo body
         for joint in joints:
             before, anchor = anchor, self._anchor(joint)
-            p = p + R @ (anchor - before)
+            p = p + product(R, anchor - before)
             if mj.jnt_type[joint] == _FREE:  # MuJoCo's free joints are poses in the world
                 R, p = np.eye(3), np.zeros(3)
             last = joint == joints[-1] and not anchor.any()
             moved = name if last else first_free(f"{name}/{self.joints[joint]}", self.builder.has_name)
             turn, shift = self._reference(joint)
             self.builder.add_body(
-                moved, parent, joint=_TYPES[mj.jnt_type[joint]], joint_name=self.joints[joint], position=p + R @ shift,
-                rotation=R @ turn, **self._joint(joint), **(inertial if last else {}),
+                moved, parent, joint=_TYPES[mj.jnt_type[joint]], joint_name=self.joints[joint],
+                position=p + product(R, shift), rotation=product(R, turn), **self._joint(joint),
+                **(inertial if last else {}),
             )  # fmt: skip
             parent, R, p = moved, np.eye(3), np.zeros(3)
         if not len(joints) or anchor.any():
             joint_name = f"{name} to {parent}"
             self.builder.add_body(
-                name, parent, joint="fixed", joint_name=joint_name, position=p - R @ anchor, rotation=R, **inertial
-            )
+                name, parent, joint="fixed", joint_name=joint_name, position=p - product(R, anchor), rotation=R,
+                **inertial,
+            )  # fmt: skip
 
     def _bear_weights(self) -> None:
         """Gravity compensation of bodies; where motors do it, they do nothing where there are none (as in MuJoCo)."""

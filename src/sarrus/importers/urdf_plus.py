@@ -20,6 +20,7 @@ from sarrus.importers.names import Names, first_free
 from sarrus.importers.urdf_reader import three
 from sarrus.model.builder import ModelBuilder
 from sarrus.model.constraints import Coupling, LoopClosure
+from sarrus.spatial.product import direction
 
 # A URDF+ loop of type "revolute" asks that two origins coincide: position rows only, as upstream. Its axis is kept.
 _LOOP_JOINTS = {
@@ -62,15 +63,15 @@ def add_loops(document: Document, builder: ModelBuilder, body_of: Mapping[str, s
             builder.add_frame(frame, body_of[link], position=three(origin, "xyz"), rotation=three(origin, "rpy"))
             frames.append(frame)
         axis = element.find("axis")
-        direction = None
+        along = None
         if axis is not None:
             given = three(axis, "xyz")
             if not any(given):
                 raise document.error(f"loop {name!r}: the axis {list(given)} has no direction", axis)
             scaled = np.array(given) / max(map(abs, given))  # squares of huge numbers are not finite
-            direction = tuple((scaled / np.linalg.norm(scaled)).tolist())
+            along = tuple(direction(scaled).tolist())
         source = f'URDF+ <loop type="{kind}">'
-        builder.add_constraint(LoopClosure(name, frames[0], frames[1], _LOOP_JOINTS[kind], direction, source=source))
+        builder.add_constraint(LoopClosure(name, frames[0], frames[1], _LOOP_JOINTS[kind], along, source=source))
 
 
 def add_couplings(

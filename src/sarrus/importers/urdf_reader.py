@@ -15,6 +15,7 @@ from sarrus.errors import listed, unknown_name
 from sarrus.importers.document import Document, plain_numbers
 from sarrus.model.builder import ring
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.product import product
 from sarrus.spatial.rotations import rotation_from_rpy
 
 JOINT_KINDS = {
@@ -161,7 +162,7 @@ def _inertial(document: Document, link: Any, element: Any) -> dict[str, Any]:
     if inertia is not None:
         xx, xy, xz, yy, yz, zz = (_number(inertia, key) for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
         R = _turn(origin)
-        moments = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+        moments = product(product(R, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])), R.T)
     return {"mass": _number(mass, "value"), "com": np.array(three(origin, "xyz")), "inertia": moments}
 
 

@@ -18,6 +18,7 @@ from sarrus.model.joints import Kinematics
 from sarrus.model.model import Model
 from sarrus.model.tree import Tree, tree_of
 from sarrus.spatial.arrays import Array, matrix
+from sarrus.spatial.product import product
 from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
 
@@ -169,7 +170,7 @@ class Relative(NamedTuple):
 
     def turned(self, direction: Array) -> Array:
         """A direction fixed in b's frame, in the axes of node a."""
-        return self.R @ (self.b.axes @ direction)
+        return product(self.R, product(self.b.axes, direction))
 
 
 def relative(tree: Tree, joints: list[Kinematics], a: Side, b: Side) -> Relative:
@@ -179,7 +180,7 @@ def relative(tree: Tree, joints: list[Kinematics], a: Side, b: Side) -> Relative
         path_a, path_b = path_a[:-1], path_b[:-1]
     R_b, p_b = _pose(joints, path_b, b.p)
     R_a, origin_a = _pose(joints, path_a, np.zeros(3))
-    return Relative(a, b, R_a.T @ R_b, R_a.T @ (p_b - origin_a))
+    return Relative(a, b, product(R_a.T, R_b), product(R_a.T, p_b - origin_a))
 
 
 def _pose(joints: list[Kinematics], path: Sequence[int], p: Array) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.model.joints import AbstractJointType
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.inertia import Inertia
+from sarrus.spatial.product import product
 from sarrus.spatial.transforms import Transform, pose
 
 WORLD = -1  # the parent of a root
@@ -29,10 +30,10 @@ class Placement:
     @property
     def inverse(self) -> Placement:
         """The pose of that frame in this one."""
-        return Placement(self.R.T, -(self.R.T @ self.p))
+        return Placement(self.R.T, -product(self.R.T, self.p))
 
     def __matmul__(self, other: Placement) -> Placement:
-        return Placement(self.R @ other.R, self.p + self.R @ other.p)
+        return Placement(product(self.R, other.R), self.p + product(self.R, other.p))
 
     @staticmethod
     def identity() -> Placement:

@@ -20,6 +20,7 @@ import numpy as np
 from sarrus.model.bodies import WORLD, Body, Placement
 from sarrus.spatial.arrays import Array, Scalar, is_numeric
 from sarrus.spatial.inertia import Inertia
+from sarrus.spatial.product import product
 from sarrus.spatial.transforms import Dense, Transform, Turn, pose
 
 _EPS = 8 * np.finfo(float).eps  # rounding of an element of a rotation matrix
@@ -58,22 +59,23 @@ def _frame_of(body: Body, on_parent: Placement, children: list[Body]) -> Computa
     joint, origin, offset = body.joint.type, np.zeros(3), 0.0
     if joint.n_axes != 1 or not joint.free_about_axis or not is_numeric(on_parent.R):
         A = canonical_axes(body)
-        return ComputationalFrame(Placement(_clean(A), origin), offset, pose(_clean(on_parent.R @ A), on_parent.p))
+        fixed = pose(_clean(product(on_parent.R, A)), on_parent.p)
+        return ComputationalFrame(Placement(_clean(A), origin), offset, fixed)
     axis = body.joint.axes[0]
-    u = _clean(on_parent.R @ axis)
+    u = _clean(product(on_parent.R, axis))
     turn = _turn_to(u)  # the zero frame in the parent, sparse
-    A = on_parent.R.T @ turn.R  # ... and in the body
+    A = product(on_parent.R.T, turn.R)  # ... and in the body
     p = on_parent.p
     if is_numeric(p) and joint.name == "prismatic":
         # Translation commutes with translation: put the origin onto the parent's.
-        origin, p = -(on_parent.R.T @ p), np.zeros(3)
+        origin, p = -product(on_parent.R.T, p), np.zeros(3)
     elif is_numeric(p):
         slide, p = _sparsest_on_axis(p, u)
         origin = slide * axis
         if joint.name in ("revolute", "continuous"):
             offset = _turn_for_children(body, Placement(A, origin), children)
             c, s = np.cos(offset), np.sin(offset)
-            A = A @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+            A = product(A, np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
     return ComputationalFrame(Placement(_clean(A), origin), offset, pose(np.eye(3), p) @ turn)
 
 
@@ -111,11 +113,11 @@ def _turn_for_children(body: Body, frame: Placement, children: list[Body]) -> fl
     for child in children:
         joint = child.joint.type
         if joint.n_axes == 1 and joint.free_about_axis and is_numeric(child.placement.R):
-            x, y, _ = _clean(frame.R.T @ (child.placement.R @ child.joint.axes[0]))
+            x, y, _ = _clean(product(frame.R.T, product(child.placement.R, child.joint.axes[0])))
             return float(np.arctan2(y, x)) if x != 0.0 and y != 0.0 else 0.0
     if children or not is_numeric(body.inertia.h):
         return 0.0
-    x, y, _ = frame.R.T @ body.inertia.h
+    x, y, _ = product(frame.R.T, body.inertia.h)
     return 0.0 if abs(x) <= _EPS * abs(y) or abs(y) <= _EPS * abs(x) else float(np.arctan2(y, x))
 
 
@@ -139,11 +141,18 @@ def _sparsest_on_axis(p: Array, u: Array) -> tuple[float, Array]:
 
 
 def _clean(rotation: Array) -> Array:
-    """Elements of a rotation (or unit vector) that are rounding noise of 0 or +-1 become exactly that."""
+    """Elements of a rotation (or unit vector) that differ by rounding from 0, from +-1 or, but for the sign, from each
+    other become exactly that.
+    """
     if not is_numeric(rotation):
         return rotation
-    nearest = np.round(rotation)
-    return np.where(np.abs(rotation - nearest) <= _EPS, nearest, rotation) + 0.0
+    sizes = np.abs(rotation)
+    levels = [0.0]
+    for size in np.sort(sizes, axis=None):
+        if size - levels[-1] > _EPS:
+            levels.append(1.0 if abs(size - 1.0) <= _EPS else float(size))
+    nearest = np.array(levels)[np.abs(sizes[..., None] - levels).argmin(axis=-1)]
+    return np.copysign(nearest, rotation) + 0.0
 
 
 def without_noise(inertia: Inertia) -> Inertia:

@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.errors import ModelError
 from sarrus.model.bodies import Placement
 from sarrus.spatial.arrays import Array, Scalar, as_field, is_numeric
+from sarrus.spatial.product import direction
 from sarrus.spatial.rotations import rotation_from_quaternion, rotation_from_rpy
 
 LARGEST = 1e50  # of a mass, a length, a moment of inertia: products of six of them are numbers yet
@@ -59,7 +60,7 @@ def _rotation(rotation: Any, what: str) -> Array:
             norm = np.linalg.norm(quaternion)
             if abs(norm - 1.0) > _UNIT:
                 raise ModelError(f"{what}: the quaternion (x y z w) has length {norm:.6g}, expected 1")
-            quaternion = quaternion / norm
+            quaternion = direction(quaternion)
         return rotation_from_quaternion(quaternion)
     if size != 9:
         raise ModelError(f"{what}: expected a 3x3 matrix, a quaternion xyzw or roll-pitch-yaw")

@@ -11,6 +11,7 @@ from sarrus.model.bodies import Joint
 from sarrus.model.fields import LARGEST, ROUNDING, field
 from sarrus.model.joints import JOINT_TYPES, AbstractJointType, Helical
 from sarrus.spatial.arrays import Array, Scalar, as_field, is_numeric
+from sarrus.spatial.product import direction
 
 FIXED = "fixed"
 _PROPERTIES = ("armature", "damping", "friction", "stiffness")  # one number per velocity, like the limits of it
@@ -97,5 +98,4 @@ def _unit(name: str, axis: Any) -> Array:
     longest = float(np.abs(array).max())
     if not np.isfinite(longest) or longest == 0.0:
         raise ModelError(f"joint {name!r}: the axis {array.tolist()} has no direction")
-    scaled = array / longest  # squares of tiny and of huge numbers are not exact, or not finite
-    return scaled / np.linalg.norm(scaled)
+    return direction(array / longest)  # squares of tiny and of huge numbers are not exact, or not finite

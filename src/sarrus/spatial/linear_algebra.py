@@ -12,6 +12,7 @@ import numpy as np
 from sarrus.spatial.arrays import Array, Scalar, is_numeric
 from sarrus.spatial.choice import NUMBERS, AbstractScalar, choose
 from sarrus.spatial.precision import epsilon
+from sarrus.spatial.product import product
 
 _DEPENDENT = 1e4  # roundings: of a pivot relative to its diagonal element
 _ROUNDINGS = 16.0  # which may be left where equal numbers are subtracted
@@ -42,8 +43,9 @@ def _over(x: Array, d: Scalar, d_inv: Scalar) -> Array:
 def minus_product(A: Array, B: Array, C: Array) -> Array:
     """A - B C, where what rounding leaves of a number minus itself is zero."""
     if all(is_numeric(x) for x in (A, B, C)):
-        out = A - B @ C
-        return np.where(np.abs(out) <= _ROUNDINGS * epsilon() * (np.abs(A) + np.abs(B) @ np.abs(C)), 0.0, out)
+        out = A - product(B, C)
+        size = np.abs(A) + product(np.abs(B), np.abs(C))
+        return np.where(np.abs(out) <= _ROUNDINGS * epsilon() * size, 0.0, out)
     out = B @ C
     a, products, rows, columns = A.tolist(), out.tolist(), B.tolist(), C.T.tolist()
     for i, j in np.ndindex(out.shape):
@@ -169,7 +171,7 @@ def symmetric_product(A: Array, B: Array) -> Array:
     out = np.zeros((n, n), dtype=np.result_type(A, B))
     for i in range(n):
         for j in range(i, n):
-            out[i, j] = out[j, i] = A[i] @ B[:, j]
+            out[i, j] = out[j, i] = product(A[i], B[:, j])
     return out
 
 

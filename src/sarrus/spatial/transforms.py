@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.spatial.arrays import Array, Scalar, is_numeric
+from sarrus.spatial.product import product
 from sarrus.spatial.rotations import cross
 
 _EMPTY = np.zeros(3)
@@ -147,24 +148,24 @@ class Dense(AbstractRotation):
     R: Array
 
     def rotate(self, x: Array) -> Array:
-        return self.R @ x
+        return product(self.R, x)
 
     def rotate_T(self, x: Array) -> Array:
-        return self.R.T @ x
+        return product(self.R.T, x)
 
     def inverse(self) -> Dense:
         return Dense(self.R.T)
 
     def rotate_symmetric(self, A: Array) -> Array:
-        RA = self.R @ A
+        RA = product(self.R, A)
         out = np.empty((3, 3), dtype=RA.dtype)
         for i in range(3):
             for j in range(i, 3):
-                out[i, j] = out[j, i] = RA[i] @ self.R[j]
+                out[i, j] = out[j, i] = product(RA[i], self.R[j])
         return out
 
     def rotate_matrix(self, B: Array) -> Array:
-        return self.R @ B @ self.R.T
+        return product(product(self.R, B), self.R.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +291,7 @@ class Transform:
     def inverse(self) -> Transform:
         """The pose of the parent in the child (dense)."""
         R = self.R
-        return pose(R.T, -(R.T @ self.p))
+        return pose(R.T, -product(R.T, self.p))
 
 
 def pose(R: Array, p: Array) -> Transform:

@@ -8,7 +8,8 @@ from sarrus.errors import ModelError
 from sarrus.model.bodies import WORLD_NAME
 from sarrus.model.model import Model
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.sketch import Sketch, X, Y, Z, around, unit, universal
+from sarrus.spatial.product import direction, product
+from sarrus.zoo.sketch import Sketch, X, Y, Z, around, universal
 
 
 def four_bar(joint: str = "revolute") -> Model:
@@ -70,9 +71,9 @@ def sarrus_linkage() -> Model:
     """
     sketch = Sketch("sarrus_linkage")
     bottom, top, out = 0.0, 0.3, 0.25
-    for name, direction, axis in (("x", X, Y), ("y", Y, X)):
-        foot, head = 0.1 * direction + bottom * Z, 0.1 * direction + top * Z
-        knee = (0.1 + out) * direction + 0.5 * (bottom + top) * Z
+    for name, way, axis in (("x", X, Y), ("y", Y, X)):
+        foot, head = 0.1 * way + bottom * Z, 0.1 * way + top * Z
+        knee = (0.1 + out) * way + 0.5 * (bottom + top) * Z
         sketch.rod(f"lower_{name}", WORLD_NAME, foot, knee, axis=axis)
         sketch.rod(f"upper_{name}", f"lower_{name}", knee, head, axis=axis)
         if name == "x":
@@ -116,8 +117,8 @@ def stewart() -> Model:
         side, half = divmod(k, 2)
         low, high = 120.0 * side + (-10.0, 10.0)[half], 120.0 * side + (-50.0, 50.0)[half]
         foot, head = 0.5 * around(low), 0.25 * around(high) + top * Z
-        u, middle = unit(head - foot), 0.5 * (foot + head)
-        sketch.rod(f"cylinder_{k}", WORLD_NAME, foot, middle, "universal", **universal(u, unit(np.cross(u, Z))))
+        u, middle = direction(head - foot), 0.5 * (foot + head)
+        sketch.rod(f"cylinder_{k}", WORLD_NAME, foot, middle, "universal", **universal(u, direction(np.cross(u, Z))))
         sketch.rod(f"piston_{k}", f"cylinder_{k}", middle, head, "prismatic", axis=u)
         sketch.close(f"leg_{k}", f"piston_{k}", "platform", head, "connect")
     return sketch.build()
@@ -136,8 +137,8 @@ def delta() -> Model:
         for side, shift in (("left", -0.04), ("right", 0.04)):
             start, end = elbow + shift * tangent, plate + 0.05 * outward + shift * tangent
             rod = f"rod_{k}_{side}"
-            u = unit(end - start)
-            across = unit(tangent - (tangent @ u) * u)
+            u = direction(end - start)
+            across = direction(tangent - product(tangent, u) * u)
             sketch.rod(rod, f"arm_{k}", start, end, "universal", **universal(u, across))
             sketch.close(f"ball_{k}_{side}", rod, "plate", end, "connect")
     return sketch.build()

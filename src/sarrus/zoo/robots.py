@@ -19,7 +19,8 @@ from sarrus.model.model import Model
 from sarrus.model.state import neutral
 from sarrus.model.visuals import Box, Sphere
 from sarrus.spatial.arrays import Array
-from sarrus.zoo.sketch import Parts, Sketch, X, Y, Z, unit, universal
+from sarrus.spatial.product import direction
+from sarrus.zoo.sketch import Parts, Sketch, X, Y, Z, universal
 
 _BEND = 0.35  # radians by which thigh and shank lean where q is neutral
 _HIP, _THIGH, _SHANK = 0.82, 0.4, 0.4  # height, lengths
@@ -76,7 +77,7 @@ def _leg(sketch: Sketch, side: str, y: Array) -> None:
         heel = ankle - 0.06 * X + out * np.sign(y[1]) * Y
         crank, name = f"{side}_{rod}_crank", f"{side}_{rod}_rod"
         sketch.rod(crank, f"{side}_shank", pivot, pin, **_motor(50.0))
-        sketch.rod(name, crank, pin, heel, "universal", **universal(unit(heel - pin), Y), independent=False)
+        sketch.rod(name, crank, pin, heel, "universal", **universal(direction(heel - pin), Y), independent=False)
         sketch.close(f"{side}_{rod}_heel", name, f"{side}_foot", heel, "connect")
     sketch.frame(f"{side}_sole", f"{side}_foot", y)
     sole = {"shape": Box((foot[0], foot[1], _SOLE)), "position": y - ankle + 0.5 * _SOLE * Z}

@@ -89,10 +89,6 @@ def around(degrees: float) -> Array:
     return np.cos(np.radians(degrees)) * X + np.sin(np.radians(degrees)) * Y
 
 
-def unit(x: Array) -> Array:
-    return x / np.linalg.norm(x)
-
-
 def universal(u: Array, across: Array) -> dict[str, Any]:
     """The axes of a universal joint at the end of a rod along u: across it, and across both."""
     return {"axis": across, "second_axis": np.cross(u, across)}

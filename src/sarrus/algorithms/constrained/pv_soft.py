@@ -12,6 +12,7 @@ from sarrus.model.model import Model
 from sarrus.registry.features import Feature
 from sarrus.registry.table import algorithm
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.linear_algebra import symmetric_product
 from sarrus.spatial.stages import stage
 
 
@@ -40,7 +41,7 @@ def pv_soft(
     with stage("constraints"):
         for r, w in zip(rows, weights, strict=True):
             KR, node = r.K.T * w, nodes[r.node]
-            nodes[r.node] = node._replace(H=node.H + KR @ r.K, f=node.f + KR @ r.k)
+            nodes[r.node] = node._replace(H=node.H + symmetric_product(KR, r.K), f=node.f + KR @ r.k)
     found = articulated_bodies(nodes)
     lam = joined([w * r.residual(found.a) for r, w in zip(rows, weights, strict=True)])
     return result(at, rows, found.qdd, found.a, lam, found.pivots, soft=True)

@@ -24,6 +24,7 @@ from sarrus.model.model import Model
 from sarrus.model.tree import Tree, tree_of
 from sarrus.spatial.arrays import Array, Scalar, add_to
 from sarrus.spatial.choice import choose
+from sarrus.spatial.product import product
 from sarrus.spatial.square import solve_square
 from sarrus.spatial.stacked import rows_T
 from sarrus.spatial.stages import stage
@@ -176,7 +177,7 @@ def _motion(model: Model, cluster: Cluster, K: Array, k: Array) -> ClusterMotion
     regularity: Scalar = 1.0
     for (rows, dependent), usual in zip(cluster.blocks, cluster.lengths, strict=True):
         mine = [column[v] for v in dependent]
-        moved = K[np.ix_(rows, known)] @ motion[known]
+        moved = product(K[np.ix_(rows, known)], motion[known])
         rhs = np.concatenate([-moved[:, :ny], k[list(rows), None] - moved[:, ny:]], axis=1)
         motion[mine], regular = solve_square(K[np.ix_(rows, mine)], rhs, usual)
         regularity = regular if regularity == 1.0 else choose(regular, regularity, regular, regularity)

@@ -31,6 +31,7 @@ from sarrus.model.constraints import Constraint, Distance, LoopClosure
 from sarrus.model.constraints.loops import Held, LoopConstraint
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.product import product
 from sarrus.spatial.rotations import cross, skew
 
 E = np.eye(3)
@@ -64,28 +65,28 @@ def point_rows(p: Array) -> Array:
 def coincide(x: Relative) -> Condition:
     """The two origins are one point (in the axes of node a, which do not take part in the derivative)."""
     rate = x.R @ x.b.point_velocity(x.b.p) - x.a.point_velocity(x.a.p)
-    bias = x.R @ x.b.point_acceleration(x.b.p) - x.a.point_acceleration(x.a.p)
-    return Condition(-point_rows(x.a.p), x.R @ point_rows(x.b.p), x.offset, rate, bias)
+    bias = product(x.R, x.b.point_acceleration(x.b.p)) - x.a.point_acceleration(x.a.p)
+    return Condition(-point_rows(x.a.p), product(x.R, point_rows(x.b.p)), x.offset, rate, bias)
 
 
 def coordinate(x: Relative, d: Array) -> Condition:
     """b's origin keeps zero in direction d of frame a, as seen from a."""
-    d = x.a.axes @ d
+    d = product(x.a.axes, d)
     K_a = -np.concatenate([d, cross(x.s, d)])
-    carried = d @ x.R
+    carried = product(d, x.R)
     K_b = np.concatenate([carried, cross(x.b.p, carried)])
     return Condition(K_a[None], K_b[None], vector(d @ x.offset), vector(d @ x.v), vector(d @ x.acceleration))
 
 
 def perpendicular(x: Relative, t: Array, w: Array) -> Condition:
     """Direction w of frame b stays perpendicular to direction t of frame a."""
-    t, n = x.a.axes @ t, x.turned(w)
+    t, n = product(x.a.axes, t), x.turned(w)
     m = cross(n, t)  # t . (omega x n) = omega . (n x t)
     zero = np.zeros(3)
     spin = x.w
     bias = m @ x.alpha + t @ cross(spin, cross(spin, n))
-    K_a, K_b = np.concatenate([zero, -m]), np.concatenate([zero, m @ x.R])
-    return Condition(K_a[None], K_b[None], vector(t @ n), vector(m @ spin), vector(bias))
+    K_a, K_b = np.concatenate([zero, -m]), np.concatenate([zero, product(m, x.R)])
+    return Condition(K_a[None], K_b[None], vector(product(t, n)), vector(m @ spin), vector(bias))
 
 
 def no_rotation(x: Relative) -> Condition:
@@ -99,7 +100,7 @@ def no_rotation(x: Relative) -> Condition:
 def no_turn(x: Relative, axes: Array, error: Array) -> Condition:
     """The same as an error of position: frame b is not turned about these axes of node a. No rates and biases."""
     zero, unknown = np.zeros((len(axes), 3)), np.zeros(len(axes))
-    K_a, K_b = np.concatenate([zero, -axes], axis=1), np.concatenate([zero, axes @ x.R], axis=1)
+    K_a, K_b = np.concatenate([zero, -axes], axis=1), np.concatenate([zero, product(axes, x.R)], axis=1)
     return Condition(K_a, K_b, error, unknown, unknown)
 
 
@@ -206,7 +207,7 @@ def _gram(constraint: LoopConstraint, x: Relative, p: Array) -> Array | None:
     if x.a.node == x.b.node or tuple(constraint.holds) not in ((Held.POINT,), (Held.POINT, Held.ROTATION)):
         return None
     C = point_rows(p)
-    return C.T @ C
+    return product(C.T, C)
 
 
 EQUATIONS[LoopClosure] = EQUATIONS[Distance] = Equations(loop_rows, loop_error)

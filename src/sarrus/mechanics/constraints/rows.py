@@ -32,6 +32,7 @@ from sarrus.model.tree import frames_of, tree_of
 from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array, vector
 from sarrus.spatial.linear_algebra import symmetric_product
+from sarrus.spatial.product import product
 from sarrus.spatial.rotations import cross
 from sarrus.spatial.stages import stage
 from sarrus.spatial.transforms import Transform
@@ -148,7 +149,7 @@ def turned(R: Array, vectors: tuple[int, ...], x: Array) -> Array:
     """x (m,) or (m, n) with R applied to the three rows from each of `vectors` on."""
     out = x.astype(np.result_type(x, R))
     for i in vectors:
-        out[i : i + 3] = R @ x[i : i + 3]
+        out[i : i + 3] = product(R, x[i : i + 3])
     return out
 
 

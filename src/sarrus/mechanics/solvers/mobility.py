@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,7 +62,8 @@ def carried_mobilities(model: Model) -> list[float]:
     if not model.is_numeric:
         return [1.0] * len(mechanism(model, random_state(model, 0)[0]).nodes)
     samples = [_sample(model, seed) for seed in range(_SAMPLES)]
-    return np.mean([_carried(sample, np.ones(model.n_rows)) for sample in samples], axis=0).tolist()
+    found = np.mean([_carried(sample, np.ones(model.n_rows)) for sample in samples], axis=0)
+    return [_rounded(x) for x in found]
 
 
 @per_model
@@ -90,14 +91,14 @@ def _measured(model: Model) -> _Measured:
     samples = [_sample(model, seed) for seed in range(_SAMPLES)]
     w = _of_rows(model, samples)
     relative = _carried(samples[0], np.concatenate(w) if w else np.zeros(0))
-    return _Measured(w, max(relative, default=0.0))
+    return _Measured(w, _rounded(max(relative, default=0.0)))
 
 
 def _of_rows(model: Model, samples: list[_Sample]) -> list[Array]:
     """w per row of every constraint."""
     kinds_of = _kinds(samples[0].rows)
     found = [_mobility(sample, kinds_of) for sample in samples]
-    mobility = {key: float(np.mean([of_one[key] for of_one in found])) for key in found[0]}
+    mobility = {key: _rounded(np.mean([of_one[key] for of_one in found])) for key in found[0]}
     lump = {"linear": 1.0 / float(model.mass or 1.0), "angular": 1.0 / (_rotational(model) or 1.0)}
     usual = {
         kind: max(_LEAST * lump[kind], *(w for (_, other), w in mobility.items() if other == kind))
@@ -110,6 +111,11 @@ def _of_rows(model: Model, samples: list[_Sample]) -> list[Array]:
         chosen = [x if yes else usual[kind] for x, yes, kind in zip(w, moves, kinds, strict=True)]
         out.append(np.array(chosen))
     return out
+
+
+def _rounded(x: Any) -> float:
+    """To nine digits, which are the same on every machine; what is measured has no more than one or two that matter."""
+    return float(f"{x:.9g}")
 
 
 def _carried(sample: _Sample, w: Array) -> list[float]:

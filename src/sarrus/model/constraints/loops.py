@@ -15,6 +15,7 @@ from sarrus.model.constraints.arguments import checked_time
 from sarrus.model.constraints.constraint import FRAME, Constraint, Kind
 from sarrus.once import cached_property
 from sarrus.spatial.arrays import Array
+from sarrus.spatial.product import direction
 
 _SHORTEST = 1e-9  # metres of a rod whose direction is known to seven digits, a metre from the origin
 
@@ -97,10 +98,8 @@ class LoopClosure(LoopConstraint):
     @cached_property
     def basis(self) -> Array:
         """(3, 3): the axis, and two directions across it."""
-        u = np.array((0.0, 0.0, 1.0) if self.axis is None else self.axis, dtype=float)
-        u = u / np.linalg.norm(u)
-        t = np.cross(u, np.eye(3)[int(np.argmin(np.abs(u)))])
-        t = t / np.linalg.norm(t)
+        u = direction(np.array((0.0, 0.0, 1.0) if self.axis is None else self.axis, dtype=float))
+        t = direction(np.cross(u, np.eye(3)[int(np.argmin(np.abs(u)))]))
         return np.stack([u, t, np.cross(u, t)])
 
     def in_words(self) -> tuple[str, str]:
