@@ -25,7 +25,13 @@ from sarrus.simulation.contact.open_contact_step import open_contact_step_algori
 from sarrus.simulation.step_call import StepResult
 from sarrus.simulation.trajectory import State
 
-H = 5e-7  # at most: far less than the penetrations that a step undoes, whose sizes decide how it does so
+H = 1e-6  # at most: far less than the penetrations that a step undoes, whose sizes decide how it does so
+# Of eighth order: along loops, whose stiffness makes 1e-15 of the last bit of q, smaller steps would show that.
+WEIGHTS = {
+    k: sign * w
+    for sign in (-1.0, 1.0)
+    for k, w in ((sign, 4 / 5), (2 * sign, -1 / 5), (3 * sign, 4 / 105), (4 * sign, -1 / 280))
+}
 MORE = 100.0  # times that of forces, which do little in a step
 NEAR = 0.02  # of the smallest gap, so that nothing opens or closes on the way
 ITERATIONS = 6
@@ -117,7 +123,7 @@ class ExactStep:
     def _slope(self, directions: dict[str, np.ndarray], on_loops: bool) -> np.ndarray:
         N, model = rate_map(self.model, np.asarray(self.given["q"], float)), self.model
         steps, h = [], self.h * (MORE if "tau" in directions else 1.0)
-        for t in (-3.0, -2.0, -1.0, 1.0, 2.0, 3.0):
+        for t in WEIGHTS:
             changed = {}
             for name, along in directions.items():
                 along = N @ along if name == "q" else along
@@ -129,8 +135,7 @@ class ExactStep:
                 parameters = changed.get("parameters", _wide(self.given.get("parameters", np.zeros(0)), k))
                 changed |= self.on_loops(changed["q"], v.copy(), parameters)
             steps.append(self.after(changed))
-        weights = (-1.0, 9.0, -45.0, 45.0, -9.0, 1.0)
-        by = sum(weight * step for weight, step in zip(weights, steps, strict=True)) / (60.0 * h)
+        by = sum(weight * step for weight, step in zip(WEIGHTS.values(), steps, strict=True)) / h
         back = np.linalg.pinv(rate_map(model, self.end[: model.nq].astype(float)))
         return np.concatenate([back @ by[: model.nq].astype(float), by[model.nq :].astype(float)])
 
