@@ -91,7 +91,8 @@ class Evaluator:
             one = {name: array[None] for name, array in arrays.items()}
             values: Sequence[Any] = [x[0] for x in run_tape(self._traced(model), one, 1)]
         else:
-            result = algorithm.text(model, **arrays, **self.options)
+            with np.errstate(all="ignore"):  # as in kernels: a status says what is not finite
+                result = algorithm.text(model, **arrays, **self.options)
             values = [result] if algorithm.outputs is not None else result
         return algorithm.with_whole_numbers([float(x) if np.ndim(x) == 0 else x for x in values])
 
