@@ -8,7 +8,6 @@ import pytest
 import sarrus
 from sarrus import Status, zoo
 from sarrus.codegen.tape.derivative import Derivative, derivative_tape
-from sarrus.codegen.tape.trace import trace
 from tests.algorithms.embedded_cases import state_of
 from tests.algorithms.kinds import limbs
 from tests.codegen.test_derivative import evaluated
@@ -148,12 +147,14 @@ def test_what_is_not_finite_is_told():
     assert told
 
 
-@pytest.mark.parametrize("name", ["biped", "stewart", "delta"])
-def test_what_a_gradient_costs(name):
-    """A few times the method, not columns; `python -m benchmarks.gradient_counts` has robots."""
+@pytest.mark.parametrize(("name", "most"), [("biped", 40_100), ("stewart", 15_500), ("delta", 17_100)])
+def test_what_a_gradient_costs(name, most):
+    """A few times the method, not columns; `python -m benchmarks.gradient_counts` has robots. A bound in operations
+    does not change when the method itself becomes cheaper.
+    """
     model = getattr(zoo, name)()
     gradient = derivative_tape(model, sarrus.lcaba, Derivative("vjp", NAMES)).op_count.total
-    assert gradient < 2.6 * trace(model, sarrus.lcaba).op_count.total
+    assert gradient < most
     assert gradient < 0.25 * sarrus.op_count(model, "forward_dynamics_derivatives").total
 
 
