@@ -1,6 +1,6 @@
 """Robots and things thrown at the ground at random: what breaks, and how fast it goes.
 
-    python -m benchmarks.random_drops [--drops 320] [--seconds 0.6] [--file drops.jsonl] [robot ...]
+    python -m benchmarks.random_drops [--drops 320] [--seconds 0.6] [--dt 1e-3] [--file drops.jsonl] [robot ...]
 
 Random heights, orientations, joint positions and velocities; no motor does anything. Of every drop, after every step:
 whether all is finite; the deepest penetration of any candidate, whether it was given a slot or not; the status; and by
@@ -9,6 +9,9 @@ the file, with the commit that it ran on: begun again with the same file, what i
 made again by its robot, the size of the batch, the batch and its number, which the report has of all that are deep:
 
     python -m benchmarks.random_drops talos --batch 500 --only 5 --drop 82
+
+What energy grows by is the error of steps: `--dt` shows how it vanishes. `--write` puts all lines of the file into
+docs/contact.md.
 """
 
 from __future__ import annotations
@@ -28,11 +31,12 @@ from rich.table import Table
 
 import sarrus
 from benchmarks.drop_scenes import NAMES, Scene, scene
+from benchmarks.written_figures import computed, write_figures
 from sarrus.simulation.contact.straight_motion import velocities_between
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.status import Status
 
-DT = 1e-3
+DT = 1e-3  # unless another is asked for
 EVERY = 4  # steps from one state whose energy is looked at to the next
 DEEP = 1e-3  # metres: more penetration than that is counted
 GROWTH = 0.02  # of the energy that is turned over: more than that is not the order of the step
@@ -41,12 +45,14 @@ MANY = (12, 48)  # Newton steps: problems that take more are counted
 NAMED = 20  # deep drops that the report names, at most
 
 
-def batch_record(thrown: Scene, number: int, size: int, seconds: float, drop: int | None = None) -> dict[str, Any]:
+def batch_record(
+    thrown: Scene, number: int, size: int, seconds: float, drop: int | None = None, dt: float = DT
+) -> dict[str, Any]:
     """What became of a batch of drops, or of one of them."""
     q, v = thrown.throw(np.random.default_rng([number, NAMES.index(thrown.name)]), size)
     if drop is not None:
         q, v, size = q[drop : drop + 1], v[drop : drop + 1], 1
-    simulation = sarrus.Simulation(thrown.model, DT, contacts=thrown.options, record=("status", "iterations"))
+    simulation = sarrus.Simulation(thrown.model, dt, contacts=thrown.options, record=("status", "iterations"))
     simulation.run(q[:1], v[:1], steps=1)  # compiled now
     began = time.perf_counter()
     found = simulation.run(q, v, duration=seconds)
@@ -55,7 +61,7 @@ def batch_record(thrown: Scene, number: int, size: int, seconds: float, drop: in
     assert found.iterations is not None
     all_gaps = thrown.gaps(found.q)
     which, gaps = all_gaps.argmin(axis=-1), np.minimum(all_gaps.min(axis=-1), 0.0)  # (B, T)
-    grown = energy_growth(found)
+    grown = energy_growth(found, dt)
     deep = [
         {
             "drop": int(k if drop is None else drop), "step": int(at := gaps[k].argmin()), "mm": -1e3 * gaps[k, at],
@@ -67,8 +73,8 @@ def batch_record(thrown: Scene, number: int, size: int, seconds: float, drop: in
     worst = found.status.max(axis=-1).astype(int)
     broken = ~np.isfinite(found.q).all(axis=(1, 2)) | ~np.isfinite(found.v).all(axis=(1, 2))
     return {
-        "robot": thrown.name, "batch": number, "drops": size, "seconds": seconds,
-        "steps": size * round(seconds / DT), "took": took, "commit": commit(), "deep": deep,
+        "robot": thrown.name, "batch": number, "drops": size, "seconds": seconds, "dt": dt,
+        "steps": size * round(seconds / dt), "took": took, "commit": commit(), "deep": deep,
         "nan": int(broken.sum()), "started_inside": float(gaps[:, 0].min()),
         "penetration": (-gaps.min(axis=1)).tolist(), "energy_growth": grown.tolist(),
         "worst_status": worst.tolist(),
@@ -79,14 +85,14 @@ def batch_record(thrown: Scene, number: int, size: int, seconds: float, drop: in
     }  # fmt: skip
 
 
-def energy_growth(found: Trajectory) -> np.ndarray:
+def energy_growth(found: Trajectory, dt: float) -> np.ndarray:
     """(B,) the most by which the energy ever grew, relative to what is turned over.
 
     It is that of the velocities between those that led to a configuration and those that lead away from it.
     """
     at, following = (found.v[:, k::EVERY] for k in (0, 1))
     count = following.shape[1]
-    v = velocities_between(found.model, at[:, :count], following, DT)
+    v = velocities_between(found.model, at[:, :count], following, dt)
     energy = Trajectory(found.model, found.time[::EVERY][:count], found.q[:, ::EVERY][:, :count], v).energy
     total = energy.total
     growth = (total - np.minimum.accumulate(total, axis=1)).max(axis=1)
@@ -107,10 +113,12 @@ def main() -> int:
     parser.add_argument("robots", nargs="*", default=list(NAMES), metavar="robot", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--drops", type=int, default=10 * BATCH, help="of all robots together")
     parser.add_argument("--seconds", type=float, default=0.6, help="of each drop")
+    parser.add_argument("--dt", type=float, default=DT, help="seconds of a step")
     parser.add_argument("--file", type=Path, default=None, help="lines of results; what is in it is not done again")
     parser.add_argument("--only", type=int, default=None, help="this batch")
     parser.add_argument("--drop", type=int, default=None, help="of that batch, this drop")
     parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--write", action="store_true", help="what the file has, into docs/contact.md")
     given = parser.parse_args()
     console = Console(width=160)
     unknown = [name for name in given.robots if name not in NAMES]
@@ -118,23 +126,24 @@ def main() -> int:
         console.print(f"{unknown[0]}: no such robot. Valid: {', '.join(NAMES)}")
         return 2
     records = read(given.file)
-    done = {(r["robot"], r["batch"], r["drops"], r["seconds"]) for r in records}
+    done = {key(r) for r in records}
     each = -(-given.drops // (given.batch * len(given.robots)))
     numbers = range(each) if given.only is None else [given.only]
     for name in given.robots:
-        todo = [k for k in numbers if (name, k, given.batch, given.seconds) not in done]
+        todo = [k for k in numbers if (name, k, given.batch, given.seconds, given.dt) not in done]
         thrown = scene(name) if todo else None
         if todo and thrown is None:
             console.print(f"skipped {name}: no such file")
         for k in todo if thrown is not None else ():
             assert thrown is not None
-            record = batch_record(thrown, k, given.batch, given.seconds, given.drop)
+            record = batch_record(thrown, k, given.batch, given.seconds, given.drop, given.dt)
             records.append(record)
             console.print(f"{name} {k + 1}/{each}: {line(record)}", highlight=False)
             if given.file is not None and given.drop is None:
                 with given.file.open("a") as file:
                     file.write(json.dumps(record) + "\n")
-    console.print(report(records))
+    for dt in steps_of(records):
+        console.print(report([r for r in records if step(r) == dt], dt))
     worst = sorted(((d["mm"], r, d) for r in records for d in r["deep"]), key=lambda x: -x[0])
     for _, r, d in worst[:NAMED]:
         console.print(
@@ -145,7 +154,42 @@ def main() -> int:
     codes = sorted({int(code) for r in records for code in r["states"]})
     for code in codes:
         console.print(f"status {code}: {Status(code).words}", highlight=False)
+    if given.write:
+        write_figures("contact.md", "random_drops", f"{computed('random_drops')}\n\n{page_table(records)}")
     return 0
+
+
+def step(record: dict[str, Any]) -> float:
+    return record.get("dt", DT)
+
+
+def steps_of(records: list[dict[str, Any]]) -> list[float]:
+    return sorted({step(r) for r in records}, reverse=True)
+
+
+def key(record: dict[str, Any]) -> tuple[Any, ...]:
+    """What is not done again."""
+    return (*(record[name] for name in ("robot", "batch", "drops", "seconds")), step(record))
+
+
+def page_table(records: list[dict[str, Any]]) -> str:
+    """A line for each robot: what became of it at the longest step, and how energy grew at all of them."""
+    steps = steps_of(records)
+    grown = [f"energy grew by at most, at {1e3 * dt:g} ms" for dt in steps]
+    lines = [["", "drops", "NaN", "deepest, mm", "states not ok", *grown]]
+    lines.append(["---", *["---:"] * (len(lines[0]) - 1)])
+    for name in dict.fromkeys(r["robot"] for r in records):
+        at = [[r for r in records if r["robot"] == name and step(r) == dt] for dt in steps]
+        first = at[0]
+        total = sum(sum(r["states"].values()) for r in first)
+        wrong = total - sum(r["states"].get("0", 0) for r in first)
+        worst = [max((max(r["energy_growth"]) for r in mine), default=None) for mine in at]
+        lines.append([
+            name, f"{sum(r['drops'] for r in first):,}", str(sum(r["nan"] for r in first)),
+            f"{1e3 * max(max(r['penetration']) for r in first):.2f}", f"{wrong:,} of {total:,}",
+            *("" if x is None else f"{100.0 * x:.2g} %" for x in worst),
+        ])  # fmt: skip
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def read(path: Path | None) -> list[dict[str, Any]]:
@@ -168,9 +212,9 @@ def line(record: dict[str, Any]) -> str:
     )
 
 
-def report(records: list[dict[str, Any]]) -> Table:
+def report(records: list[dict[str, Any]], dt: float) -> Table:
     """A line for each robot."""
-    table = Table(title=f"random drops at {DT * 1e3:g} ms")
+    table = Table(title=f"random drops at {dt * 1e3:g} ms")
     columns = (
         f"robot,drops,NaN,> {DEEP * 1e3:g} mm,deepest mm 99 %,worst,"
         f"energy + > {GROWTH:g},worst,all ok,states by status,Newton 50/95/100 %,"
