@@ -8,10 +8,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
 import sarrus
 from benchmarks import api_page, contact_counts, count_pages, numbers
 from benchmarks.written_figures import figures
+from sarrus.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,8 +54,23 @@ def test_the_examples_of_a_page_run_one_after_the_other(page, monkeypatch, tmp_p
     monkeypatch.setattr(sarrus, "view", lambda *args, **kwargs: SimpleNamespace(show=lambda q: None), raising=False)
     names = {}
     for block in blocks(page):
-        if "cassie.xml" not in block:  # a file that is not ours
-            exec(compile(block, page, "exec"), names)
+        exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.parametrize(
+    "page", [str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md") if "```console" in p.read_text()]
+)
+def test_what_commands_of_a_page_print(page, monkeypatch):
+    """But for rounding (the gap between singular values is a multiple of it), and for what is left out: "..."."""
+    monkeypatch.setenv("COLUMNS", "200")
+    for command, printed in re.findall(r"```console\n\$ sarrus (.*?)\n(.*?)```", (ROOT / page).read_text(), re.DOTALL):
+        result = CliRunner().invoke(app, command.split())
+        found = [rounded(line) for line in result.output.splitlines()]
+        assert [line for line in printed.splitlines() if line != "..." and rounded(line) not in found] == []
+
+
+def rounded(line: str) -> str:
+    return re.sub(r"\d\.\d+e[+-]\d+", "#", line).rstrip()
 
 
 def test_the_reference_has_every_public_name():
