@@ -8,6 +8,7 @@ a number fails them.
 from __future__ import annotations
 
 from enum import IntEnum
+from inspect import cleandoc
 
 
 class Status(IntEnum):
@@ -60,3 +61,6 @@ _WORDS = {
     Status.NOT_FINITE: "result not finite",
     Status.DIVERGED: "diverged: not finite, or larger than 1e8; frozen at the last good state",
 }
+_about, _, _example = cleandoc(Status.__doc__ or "").partition(">>> ")
+_members = "\n".join(f"{status.name:<21}  {words}" for status, words in _WORDS.items())
+Status.__doc__ = f"{_about}{_members}\n\n>>> {_example}"

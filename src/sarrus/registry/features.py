@@ -19,28 +19,28 @@ class Feature(Flag):
     'contacts and link rows'
     """
 
-    LINKS = auto()  # constraints of links against the world
-    LOOPS = auto()
-    DISTANCES = auto()
-    COUPLINGS = auto()
-    CENTER_OF_MASS = auto()
+    LINKS = auto()  # constraints of links against the world: contacts and link rows
+    LOOPS = auto()  # loop closures
+    DISTANCES = auto()  # between two frames
+    COUPLINGS = auto()  # of joint coordinates: gears, belts, differentials, mimics
+    CENTER_OF_MASS = auto()  # rows of the centre of mass
     OTHER = auto()  # constraints of a type that nobody here knows
-    EMBEDDED = auto()
-    MULTI_DOF = auto()
+    EMBEDDED = auto()  # constraints that hold by construction
+    MULTI_DOF = auto()  # joints of several degrees of freedom
     MASSLESS = auto()  # joints that move no inertia, so that accelerations are not defined
 
-    REDUNDANT = auto()
-    CONFLICTING = auto()
-    SOFT = auto()
+    REDUNDANT = auto()  # rows that depend on others, without contradicting them
+    CONFLICTING = auto()  # rows that contradict others
+    SOFT = auto()  # rows that give way
 
-    NOTHING = 0
-    CONSTRAINTS = LINKS | LOOPS | DISTANCES | COUPLINGS | CENTER_OF_MASS
+    NOTHING = 0  # no feature
+    CONSTRAINTS = LINKS | LOOPS | DISTANCES | COUPLINGS | CENTER_OF_MASS  # of all types that are known here
     ROWS = CONSTRAINTS | OTHER  # whatever is not embedded
-    ON_LINKS = LINKS | EMBEDDED | MULTI_DOF
-    ON_ALL = CONSTRAINTS | EMBEDDED | MULTI_DOF
-    ANY_RANK = REDUNDANT | CONFLICTING
+    ON_LINKS = LINKS | EMBEDDED | MULTI_DOF  # what methods take whose rows are of links only
+    ON_ALL = CONSTRAINTS | EMBEDDED | MULTI_DOF  # what methods take that know every type of constraint
+    ANY_RANK = REDUNDANT | CONFLICTING  # rows of any rank
     BESIDE_TREE = ROWS | EMBEDDED | MASSLESS  # what makes no difference to functions of the bare tree
-    EVERYTHING = BESIDE_TREE | MULTI_DOF | ANY_RANK | SOFT
+    EVERYTHING = BESIDE_TREE | MULTI_DOF | ANY_RANK | SOFT  # all features
 
     def __str__(self) -> str:
         return ", ".join(words for flag, words in _WORDS.items() if flag in self) or "nothing"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from inspect import cleandoc, signature
@@ -15,12 +16,25 @@ from sarrus.simulation.trajectory import Trajectory
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_AT_THE_END = ("returns ", ">>> ")  # how these parts of a docstring begin
+
+
+def _positional(function: Callable[..., Any]) -> list[str]:
+    return [x.name for x in signature(function).parameters.values() if x.kind is x.POSITIONAL_OR_KEYWORD]
+
 
 def _with_complete_help(function: Function) -> Function:
-    """Add to the help of a function that of `Simulation.run` and of the settings, all of which it takes by name."""
-    own, verb, settings = (cleandoc(x.__doc__ or "") for x in (function, Simulation.run, Simulation))
-    more = [text.partition("\n\n")[2] for text in (verb, settings)]
-    function.__doc__ = "\n\n".join([own, more[0], "Settings (`sarrus.Simulation`):", more[1]])
+    """Add to the help of a function that of `Simulation.run` and of the settings, all of which it takes by name.
+
+    What it returns, its errors and its example stay at the end; those of the others are left out.
+    """
+    own, verb, settings = (cleandoc(x.__doc__ or "").split("\n\n") for x in (function, Simulation.run, Simulation))
+    for name in set(_positional(Simulation.run)) - set(signature(function).parameters):
+        verb = [re.sub(rf"^{name} .*\n(?: .*\n)*", "", part, flags=re.MULTILINE) for part in verb]
+    more = [[part for part in parts[1:] if not part.startswith(_AT_THE_END)] for parts in (verb, settings)]
+    last = next(k for k, part in enumerate(own) if part.startswith(_AT_THE_END))
+    settings_of = "Settings (`sarrus.Simulation`):"
+    function.__doc__ = "\n\n".join([*own[:last], *more[0], settings_of, *more[1], *own[last:]])
     return function
 
 
@@ -61,12 +75,12 @@ def rollout(
 ) -> Trajectory:
     """Simulates a batch of robots in native code: q0 (B, nq), v0 (B, nv), tau (B, T, nv) or (T, nv), or controls.
 
-    steps  how many; default: as many as `tau` or `controls` have
+    Like `simulate`, but for as many steps as `tau` or `controls` have if `steps` does not say, and with
+    `project_every=None` and `record=("q", "v", "status")` by default.
 
-    Like `simulate`, but with `project_every=None` and `record=("q", "v", "status")` by default.
-
-    returns  a `Trajectory`
-    errors   `StateError`: arrays of the wrong shape
+    returns          a `Trajectory`
+    errors           `StateError`: arrays of the wrong shape, or nothing says how many steps; `UnknownNameError`: no
+                     such integrator, method or setting
 
     >>> robot = sarrus.zoo.chain(2)
     >>> sarrus.rollout(robot, *sarrus.random_state(robot, rng=0, batch=3), steps=5).q.shape
