@@ -49,7 +49,7 @@ class Actuator:
 
     @property
     def kind(self) -> str:
-        """motor, position, velocity, damper or general: what its numbers make it."""
+        """In a word: motor, position, velocity, damper or general: what its numbers make it."""
         g, b = self.gain, self.bias
         if g[1] == g[2] == 0.0:
             if not any(b):

@@ -85,16 +85,26 @@ class ModelBuilder:
 
         position, rotation  pose of the joint frame in the parent body; rotation is a 3x3 matrix, a quaternion xyzw or
                             roll-pitch-yaw. At q = 0 the body frame lies on the joint frame.
+        name                of the body, also of its frame
+        parent              a body that is added before or after it, or "world"
+        joint_name          default: "<name>_joint"
         joint               fixed, revolute, continuous, prismatic, helical, cylindrical, universal, planar,
                             translation, spherical or free
         axis, second_axis   in the joint frame; default z (universal: x, then y)
-        mass, com, inertia  in the body frame; `inertia` is the 3x3 matrix about the centre of mass
+        pitch               of a helical joint: metres per radian
+        mass, com, inertia  in the body frame: kg, m, kg m^2; `inertia` is the 3x3 matrix about the centre of mass
         allow_nonphysical   keep an inertia that no mass distribution has (it goes into the import report)
         carried             armature, damping, friction, stiffness, rest, lower, upper, velocity_limit,
                             effort_limit (numbers or arrays), effort_lower (the least effort, if it is not
                             -effort_limit), independent
+        returns             the builder
+        errors              `NameClashError`: the name is taken; `InertiaError`: an inertia that cannot be;
+                            `ModelError`: other numbers that cannot be; `UnknownNameError`: no such joint type
 
         Masses, lengths and inertias may be CasADi symbols.
+
+        >>> sarrus.ModelBuilder().add_body("slide", joint="prismatic", axis=(1, 0, 0), mass=2.0).build().joint_names
+        ('slide_joint',)
         """
         if name == WORLD_NAME:
             raise NameClashError(f"a body cannot be called {WORLD_NAME!r}: that is the name of the ground")
@@ -110,14 +120,31 @@ class ModelBuilder:
         return self
 
     def add_frame(self, name: str, body: str, *, position: Any = (0.0, 0.0, 0.0), rotation: Any = None) -> ModelBuilder:
-        """Name a pose on a body (or on "world")."""
+        """Name a pose on a body (or on "world").
+
+        name      of the frame
+        body      a body, another frame, or "world"
+        position  (3,) of its origin there: m
+        rotation  a 3x3 matrix, a quaternion xyzw or roll-pitch-yaw (rad); None: the same axes
+        returns   the builder
+        errors    `NameClashError`: the name is taken; `ModelError`: numbers that cannot be
+
+        >>> builder = sarrus.ModelBuilder().add_body("arm", mass=1.0, inertia=np.eye(3))
+        >>> builder.add_frame("tip", "arm", position=(0, 0, 0.3)).build().frame("tip").body
+        0
+        """
         if self.has_name(name):
             raise NameClashError(f"there is already a body or frame {name!r}")
         self._frames[name] = (body, placement(position, rotation, name))
         return self
 
     def add_constraint(self, constraint: Constraint) -> ModelBuilder:
-        """Declare a constraint; its names are checked by `build`."""
+        """Declare a constraint; its names are checked by `build`.
+
+        constraint  what `sarrus.weld`, `loop`, `contact`, ... return
+        returns     the builder
+        errors      `NameClashError`: the name is taken
+        """
         if constraint.name in self._constraints:
             raise NameClashError(f"there is already a constraint {constraint.name!r}")
         self._constraints[constraint.name] = constraint
@@ -131,7 +158,16 @@ class ModelBuilder:
                        motor (1, 0). A position servo has gain kp and bias (0, -kp, -kv), a velocity servo kv and
                        (0, 0, -kv).
         control_range  (low, high) to which controls are cut; None: any
-        force_range    likewise of the force, before the gear
+        force_range    likewise of the force, before the gear: N m, N
+        name           of the actuator
+        joint          its name, or coefficients by name
+        numbers        those above
+        returns        the builder
+        errors         `NameClashError`: the name is taken; `ModelError`: no joint, or numbers that cannot be
+
+        >>> builder = sarrus.ModelBuilder().add_body("arm", mass=1.0, inertia=np.eye(3))
+        >>> builder.add_actuator("servo", "arm_joint", gain=50.0, bias=(0, -50.0, -2.0)).build().actuators[0].kind
+        'position'
         """
         if name in self._actuators:
             raise NameClashError(f"there is already an actuator {name!r}")
@@ -141,6 +177,12 @@ class ModelBuilder:
     def bear_weight(self, frame: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0)) -> ModelBuilder:
         """Let something bear the weight of `mass` kg at a point of a frame (MJCF's `gravcomp`); see
         `motors_bear_weight`.
+
+        frame    a body or frame
+        mass     kg
+        com      (3,) the point, in that frame: m
+        returns  the builder
+        errors   `ModelError`: numbers that are not finite
         """
         if not np.isfinite([mass, *com]).all():
             raise ModelError(
@@ -151,7 +193,12 @@ class ModelBuilder:
         return self
 
     def motors_bear_weight(self, *joints: str) -> ModelBuilder:
-        """At these joints it is their motors that bear such weights: part of `sarrus.actuator_forces`."""
+        """At these joints it is their motors that bear such weights: part of `sarrus.actuator_forces`.
+
+        joints   their names
+        returns  the builder
+        errors   none before `build`
+        """
         self._borne += GravityCompensation((), joints)
         return self
 
@@ -167,8 +214,13 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Draw a shape of `sarrus.model.visuals` on a body, a frame, or "world".
 
-        color      red, green, blue and opacity, from 0 to 1
-        collision  whether it is there for contacts rather than for the eye
+        body                a body, a frame, or "world"
+        shape               of `sarrus.model.visuals`: m
+        position, rotation  pose of the shape there, as in `add_frame`
+        color               red, green, blue and opacity, from 0 to 1
+        collision           whether it is there for contacts rather than for the eye
+        returns             the builder
+        errors              `ModelError`: a pose that cannot be
         """
         pose = placement(position, rotation, f"a visual of {body}")
         self._visuals.append((body, Visual(WORLD, pose, shape, color, collision)))
@@ -186,14 +238,25 @@ class ModelBuilder:
     ) -> ModelBuilder:
         """Give a body, a frame or "world" a shape of `sarrus.model.geometries` that can touch others.
 
-        name           default: "<body>_geometry_<k>"
-        friction       a coefficient (1), up to three of them (sliding, torsional, rolling), or a `Friction`
-        dimensions     1: no friction, 3: sliding (default), 4: twisting too, 6: rolling too
+        body                     a body, a frame, or "world"
+        shape                    of `sarrus.model.geometries`: m
+        name                     default: "<body>_geometry_<k>"
+        position, rotation       pose of the shape there, as in `add_frame`
+        numbers                  those below, with their defaults
+        friction                 a coefficient (1), up to three (sliding, torsional, rolling: 1, m, m), or a `Friction`
+        dimensions               1: no friction, 3: sliding (default), 4: twisting too, 6: rolling too
         category, collides_with  bits (1, 1): two may meet if a category of one is among what the other collides with
-        margin         metres from which on a contact is looked at (0)
-        priority       of two geometries that differ in it, the higher one gives friction and dimensions (0)
+        margin                   metres from which on a contact is looked at (0)
+        priority                 of two geometries that differ in it, the higher one gives friction and dimensions (0)
+        returns                  the builder
+        errors                   `NameClashError`: the name is taken; `ModelError`: shape or numbers that cannot be
 
         Planes and height fields are of the world only.
+
+        >>> from sarrus.model.geometries import Sphere
+        >>> builder = sarrus.ModelBuilder().add_body("ball", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
+        >>> builder.add_geometry("ball", Sphere(0.1), friction=0.5).build().geometries[0].name
+        'ball_geometry_0'
         """
         if name is None:
             made_up = (f"{body}_geometry_{k}" for k in count())
@@ -207,29 +270,55 @@ class ModelBuilder:
     def add_geometry_pair(
         self, a: str, b: str, *, friction: Any = None, dimensions: int | None = None, margin: float | None = None
     ) -> ModelBuilder:
-        """Let two geometries meet whatever their categories, parents and exclusions say; None: as they say."""
+        """Let two geometries meet whatever their categories, parents and exclusions say.
+
+        a, b        names of geometries
+        friction    as in `add_geometry`; None: as the geometries say
+        dimensions  likewise
+        margin      likewise: m
+        returns     the builder
+        errors      `ModelError`: a geometry and itself, or numbers that cannot be
+        """
         self._geometry_pairs.append(make_pair(a, b, friction, dimensions, margin))
         return self
 
     def exclude_pair(self, a: str, b: str) -> ModelBuilder:
-        """Never let the geometries of two bodies meet (or of "world"), nor those of links on fixed joints so named."""
+        """Never let the geometries of two bodies meet (or of "world"), nor those of links on fixed joints so named.
+
+        a, b     names of bodies, of links that are merged into one, or "world"
+        returns  the builder
+        errors   none before `build`
+        """
         self._excluded_pairs.append((a, b))
         return self
 
     def report(self, line: str, *, lost: bool = False) -> ModelBuilder:
         """Note something that the model does not represent; it is shown as `model.import_report`.
 
-        lost  it makes the robot move otherwise than its file says: in `model.lost_physics`, and first in the report
+        line     in words
+        lost     it makes the robot move otherwise than its file says: in `model.lost_physics`, and first in the report
+        returns  the builder
+        errors   none
         """
         self._report[line] = lost or self._report.get(line, False)
         return self
 
     def has_name(self, name: str) -> bool:
-        """Whether a body or frame of that name was added."""
+        """Whether a body or frame of that name was added.
+
+        name     to look for
+        returns  True or False; "world" is always there
+        errors   none
+        """
         return name in self._links or name in self._frames or name == WORLD_NAME
 
     def is_fixed(self, body: str) -> bool:
-        """Whether a body that was added is fixed to the world, or is the world."""
+        """Whether a body that was added is fixed to the world, or is the world.
+
+        body     its name
+        returns  True or False
+        errors   none
+        """
         while body in self._links and self._links[body].joint is None:
             body = self._links[body].parent
         return body == WORLD_NAME
@@ -239,6 +328,9 @@ class ModelBuilder:
 
         allow_ill_posed  put a joint that moves no inertia into the import report instead of refusing the model: robot
                          files have such joints, and everything but their acceleration is well defined
+        returns          a `Model`
+        errors           `UnknownNameError`: a body, frame or joint that was not added; `IllPosedError`: a joint that
+                         moves no inertia; `ModelError`: parents in a circle
         """
         bodies: list[Body] = []
         on_body = {WORLD_NAME: (WORLD, Placement.identity())}  # of every name: a body's number, and the pose on it

@@ -86,6 +86,7 @@ class Model:
 
     @cached_property
     def nb(self) -> int:
+        """How many bodies move."""
         return len(self.bodies)
 
     @cached_property
@@ -100,10 +101,12 @@ class Model:
 
     @cached_property
     def nq(self) -> int:
+        """How many coordinates q has: more than nv where there are quaternions."""
         return self.layout.nq
 
     @cached_property
     def nv(self) -> int:
+        """How many joint velocities there are."""
         return self.layout.nv
 
     @property
@@ -119,23 +122,27 @@ class Model:
 
     @cached_property
     def mass(self) -> Scalar:
-        """The mass that moves."""
+        """The mass that moves: kg."""
         return sum((body.inertia.mass for body in self.bodies), 0.0)
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
+        """(nb,) the number of the body before each; -1: the world."""
         return tuple(body.parent for body in self.bodies)
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
+        """(nb,) names of the bodies, parents first."""
         return tuple(body.name for body in self.bodies)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
+        """(nb,) names of the joints, in the order of q and v: each moves the body of the same number."""
         return self.layout.joint_names
 
     @cached_property
     def frame_names(self) -> tuple[str, ...]:
+        """Names of the frames: "world", bodies, links that were merged into bodies, and other named poses."""
         return tuple(frame.name for frame in self.frames)
 
     @cached_property
@@ -147,22 +154,49 @@ class Model:
         return self.layout.index
 
     def body_index(self, name: str) -> int:
-        """The number of a body; the error for an unknown name lists the valid ones."""
+        """The number of a body.
+
+        name     of the body
+        returns  its place in `bodies`
+        errors   `UnknownNameError`: no such body; it lists the valid ones
+
+        >>> sarrus.zoo.chain(3).body_index("link_1")
+        1
+        """
         if name not in self.body_names:
             raise unknown_name("body", name, self.body_names)
         return self.body_names.index(name)
 
     def joint_index(self, name: str) -> int:
-        """The number of a joint, which is that of the body it moves."""
+        """The number of a joint, which is that of the body it moves.
+
+        name     of the joint
+        returns  its place in `joint_names`
+        errors   `UnknownNameError`: no such joint; it lists the valid ones
+        """
         return self.layout.joint_index(name)
 
     def frame(self, name: str) -> Frame:
+        """A frame by its name: the body that it is on, and its pose there.
+
+        name     of a body, a link that was merged into one, or another frame
+        returns  a `Frame`
+        errors   `UnknownNameError`: no such frame; it lists the valid ones
+
+        >>> sarrus.zoo.chain(3).frame("tip").body
+        2
+        """
         if name not in self._frame_index:
             raise unknown_name("frame", name, self.frame_names)
         return self.frames[self._frame_index[name]]
 
     def geometry(self, name: str) -> Geometry:
-        """A geometry by its name; the error for an unknown one lists the valid ones."""
+        """A shape that can touch others, by its name.
+
+        name     of the geometry
+        returns  a `sarrus.model.geometries.Geometry`
+        errors   `UnknownNameError`: no such geometry; it lists the valid ones
+        """
         for found in self.geometries:
             if found.name == name:
                 return found
@@ -209,11 +243,21 @@ class Model:
 
     @property
     def n_input_rows(self) -> int:
-        """How many of them have their desired acceleration given at run time."""
+        """How many rows of active constraints have their desired acceleration given at run time."""
         return sum(c.size for c in self.active_constraints if c.takes_input)
 
     def with_constraints(self, *constraints: Constraint | Iterable[Constraint]) -> Model:
-        """The same robot with these constraints declared after those that it has. A list of them is as good as each."""
+        """The same robot with these constraints declared after those that it has.
+
+        constraints  each one, or lists of them: `sarrus.contact`, `connect`, `weld`, `loop`, `distance`, `coupling`,
+                     `link_rows`, `center_of_mass_constraint`
+        returns      a `Model`
+        errors       `ModelError`: something that is not a constraint; `NameClashError`: two of one name;
+                     `UnknownNameError`: a frame or joint that does not exist
+
+        >>> sarrus.zoo.chain(7).with_constraints(sarrus.weld("tip", "world")).n_rows
+        6
+        """
         more: list[Constraint] = []
         for given in constraints:
             found = given if isinstance(given, (list, tuple)) else (given,)
@@ -228,32 +272,85 @@ class Model:
         return replace(self, constraints=(*self.constraints, *more))
 
     def without_constraints(self) -> Model:
-        """The same robot as a plain tree."""
+        """The same robot as a plain tree: all loops open, nothing embedded.
+
+        >>> sarrus.zoo.four_bar().without_constraints().n_rows
+        0
+        """
         return replace(self, constraints=(), embedding=None)
 
     def with_gravity(self, gravity: Array) -> Model:
-        """The same robot in another gravitational field (a vector in the world frame)."""
+        """The same robot in another gravitational field.
+
+        gravity  (3,) in the world: m/s^2
+        returns  a `Model`
+        errors   `ModelError`: not three finite numbers
+
+        >>> moon = sarrus.zoo.chain(2).with_gravity((0.0, 0.0, -1.62))
+        >>> float(moon.gravity[2])
+        -1.62
+        """
         return replace(self, gravity=as_gravity(gravity))
 
     def lock(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Model:
-        """The same robot with some joints locked: a smaller model, with every frame and loop (`planning/lock.py`).
+        """The same robot with some joints locked: fewer bodies, shorter q and v, and every frame.
 
-        joints  names (locked where the file shows them), or positions by name
+        Bodies behind a locked joint become part of the body before it, with inertia, frames, shapes and geometries.
+        Loops stay. Couplings, tendons and actuators keep what is left of them: a locked coordinate is a constant there.
+        A constraint between parts that no longer move against each other is left out if it holds, and is an error if it
+        does not. Motors of locked joints are left out, and so are keyframes in which locked joints are elsewhere. What
+        is left out becomes a line of `import_report`.
+
+        joints   names (locked at `home`, else neutral), or positions by name: rad or m, a number, or as many as the
+                 joint has coordinates
+        returns  a `Model`
+        errors   `UnknownNameError`: no such joint; `StateError`: positions of the wrong size or not finite;
+                 `ModelError`: a constraint that cannot hold there; `UnsupportedError`: embedded constraints or symbols
+
+        >>> arm = sarrus.zoo.chain(7)
+        >>> arm.lock(["link_6_joint"]).nv, arm.lock({"link_5_joint": 0.3, "link_6_joint": 0.0}).nv
+        (6, 5)
         """
         return _verbs["lock"](self, joints)
 
     def to_urdf(self, path: Any = None) -> Any:
-        """The model as URDF: `.text`, and `.report`, what the format cannot say; written to `path` if one is given."""
+        """The model as URDF.
+
+        path     of a file to write as well, its folders included; None: none
+        returns  `.text`, the XML; `.report`, a line for everything that the format cannot say; `.lost_physics`, those
+                 lines of it that make the robot move otherwise
+        errors   `UnsupportedError`: symbols, or a joint that URDF does not have
+
+        >>> written = sarrus.zoo.four_bar().to_urdf()
+        >>> written.text.startswith("<robot"), len(written.report) > 0
+        (True, True)
+        """
         return _verbs["to_urdf"](self, path)
 
     def to_mjcf(self, path: Any = None) -> Any:
-        """The model as MJCF: `.text`, and `.report`, what the format cannot say; written to `path` if one is given."""
+        """The model as MJCF, MuJoCo's format.
+
+        path     of a file to write as well, its folders included; None: none
+        returns  `.text`, the XML; `.report`, a line for everything that the format cannot say; `.lost_physics`, those
+                 lines of it that make the robot move otherwise
+        errors   `UnsupportedError`: symbols, a joint that MuJoCo does not have, or a moving body without mass
+
+        >>> sarrus.load(sarrus.zoo.chain(2).to_mjcf().text).nv
+        2
+        """
         return _verbs["to_mjcf"](self, path)
 
     def with_ground(self, friction: Any = 1.0, height: float = 0.0) -> Model:
         """The same robot over a horizontal plane of the world that is called "ground".
 
-        friction  a coefficient, up to three (sliding, torsional, rolling), or a `Friction`
+        friction  a coefficient, up to three (sliding, torsional, rolling: 1, m, m), or a `Friction`
+        height    of the plane in the world: m
+        returns   a `Model`
+        errors    `NameClashError`: there is already a geometry "ground"; `ModelError`: friction or height that cannot
+                  be
+
+        >>> sarrus.zoo.biped().with_ground(friction=0.8).geometries[-1].name
+        'ground'
         """
         if any(geometry.name == GROUND_NAME for geometry in self.geometries):
             raise NameClashError(f"there is already a geometry {GROUND_NAME!r}")

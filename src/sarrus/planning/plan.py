@@ -38,6 +38,7 @@ class Plan:
 
     @property
     def chosen(self) -> Candidate:
+        """The best candidate: its `method`, `operations` per state, `nanoseconds` (about; 0: not known), `fallback`."""
         return self.candidates[0]
 
     @property
@@ -58,27 +59,52 @@ class Plan:
         return options
 
     def explain(self) -> str:
-        """The candidates with their costs, what was chosen and why, what was ruled out and why."""
+        """In words: the candidates with their costs, what was chosen and why, what was ruled out and why."""
         return explain(self)
 
     def draw(self, model: Model) -> str:
-        """The mechanism's graph as this plan sees it, an SVG document: tree, loops, clusters, order of elimination."""
+        """The mechanism's graph as this plan sees it: tree, loops, clusters, order of elimination.
+
+        model    the one that it is for
+        returns  an SVG document, as text
+        errors   `UnsupportedError`: this plan is for another model
+
+        >>> robot = sarrus.zoo.four_bar()
+        >>> sarrus.plan(robot).draw(robot)[:4]
+        '<svg'
+        """
         from sarrus.planning.drawing import draw  # only where it is asked for
 
         return draw(model, self).svg()
 
     def plot(self, model: Model, ax: Any = None) -> Any:
-        """The same drawing by matplotlib, on its axes `ax`; default: new ones. Returns the axes."""
+        """The same drawing by matplotlib.
+
+        model    the one that it is for
+        ax       axes to draw on; None: new ones
+        returns  the axes
+        errors   `UnsupportedError`: this plan is for another model; `MissingDependencyError`: matplotlib is not there
+        """
         from sarrus.planning.drawing import draw
 
         return draw(model, self).plot(ax)
 
     def to_json(self) -> str:
+        """All of it as text, which `from_json` reads."""
         return json.dumps(asdict(self))
 
     @staticmethod
     def from_json(text: str | bytes) -> Plan:
-        """What `to_json` wrote; UnsupportedError for anything else."""
+        """The plan that `to_json` wrote.
+
+        text     JSON
+        returns  a `Plan`
+        errors   `UnsupportedError`: this is not a plan
+
+        >>> plan = sarrus.plan(sarrus.zoo.four_bar())
+        >>> sarrus.Plan.from_json(plan.to_json()) == plan
+        True
+        """
         try:
             data = json.loads(text)
             data["candidates"] = tuple(_record(Candidate, x) for x in data["candidates"])

@@ -64,12 +64,31 @@ class Recut:
     bases: tuple[str, str] | None = None  # the floating body of the original, and that of `model`, if they differ
 
     def to_new(self, q: Any, v: Any = None, near: Any = None) -> tuple[Array, Array]:
-        """q and v of the original as q and v of `model`; (n,) or (B, n)."""
+        """q and v of the original as q and v of `model`.
+
+        q, v     (nq,) and (nv,), or (B, nq) and (B, nv): rad, m, rad/s, m/s; default of v: zero
+        near     (nq,) or (B, nq) of `model`, to which angles and quaternions of cut joints are nearest; default: home
+        returns  q and v
+        errors   `StateError`: arrays of the wrong shape
+
+        >>> loops = sarrus.zoo.four_bar()
+        >>> other = sarrus.recut(loops, {loops.constraints[0].name: loops.joint_names[1]})
+        >>> q, v = other.to_new(np.zeros(3))
+        >>> q.shape, v
+        ((3,), array([0., 0., 0.]))
+        """
         new = {cut.new_joint: (cut.closure, cut.from_b) for cut in self.cuts}
         return self._converted(self.original, self.model, q, v, near, new)
 
     def to_original(self, q: Any, v: Any = None, near: Any = None) -> tuple[Array, Array]:
-        """q and v of `model` as those of the original."""
+        """q and v of `model` as those of the original.
+
+        q, v     (nq,) and (nv,), or (B, nq) and (B, nv): rad, m, rad/s, m/s; default of v: zero
+        near     (nq,) or (B, nq) of the original, to which angles and quaternions of cut joints are nearest; default:
+                 home
+        returns  q and v
+        errors   `StateError`: arrays of the wrong shape
+        """
         new = {cut.joint: (cut.new_closure, False) for cut in self.cuts}
         return self._converted(self.model, self.original, q, v, near, new)
 
@@ -85,7 +104,13 @@ class Recut:
         return "" if self.bases is None else self.original.bodies[self.original.body_index(self.bases[0])].joint.name
 
     def tau_to_new(self, q: Any, tau: Any) -> Array:
-        """Joint forces of the original as those of `model`; what was cut cannot have any."""
+        """Joint forces of the original as those of `model`; what was cut cannot have any.
+
+        q        (nq,) or (B, nq) of the original
+        tau      (nv,) or (B, nv) of the original: N m, N
+        returns  (nv,) or (B, nv) of `model`
+        errors   `StateError`: a force on a joint that is cut
+        """
         q, tau = np.asarray(q, dtype=float), np.asarray(tau, dtype=float)
         if tau.ndim > 1:
             return np.array(

@@ -177,11 +177,29 @@ class Algorithm(Generic[P, R]):
             return _verbs["call"](self, given if model is _NOTHING else (model, *given), named)
 
     def op_count(self, model: Model, **options: Any) -> Any:
-        """The exact operation counts on this robot, an `OpCount`; options as in `sarrus.op_count`."""
+        """The exact operation counts on a robot.
+
+        model    the robot
+        options  as in `sarrus.op_count`
+        returns  an `OpCount`
+        errors   `UnsupportedError`: a robot that the algorithm cannot do
+
+        >>> sarrus.aba.op_count(sarrus.zoo.chain(2)).total > 0
+        True
+        """
         return _verbs["op_count"](model, self, **options)
 
     def compile(self, model: Model, **options: Any) -> Any:
-        """The native code for this robot, a `Kernel`; options as in `sarrus.compile`."""
+        """The native code for a robot.
+
+        model    the robot
+        options  as in `sarrus.compile`
+        returns  a `Kernel`
+        errors   `UnsupportedError`: a robot that the algorithm cannot do
+
+        >>> sarrus.aba.compile(sarrus.zoo.chain(2)).input_names
+        ('q', 'v', 'tau')
+        """
         return _verbs["compile"](model, self, **options)
 
     def __repr__(self) -> str:
@@ -206,10 +224,12 @@ class Algorithm(Generic[P, R]):
 
     @cached_property
     def signature(self) -> Signature:
+        """That of `text`: the model, arrays, options."""
         return signature(self.text)
 
     @cached_property
     def option_names(self) -> frozenset[str]:
+        """`options` as a set."""
         return frozenset(self.options)
 
     @cached_property
@@ -226,10 +246,16 @@ class Algorithm(Generic[P, R]):
 
     @cached_property
     def output_names(self) -> tuple[str, ...]:
+        """Names of the arrays that it gives, in order."""
         return (self.outputs,) if self.outputs is not None else self.result_type._fields  # type: ignore[attr-defined]
 
     def result(self, values: Sequence[Any]) -> Any:
-        """What it returns, of the values of its outputs: the one array, or the NamedTuple."""
+        """What it returns, of the values of its outputs: the one array, or the NamedTuple.
+
+        values   of the outputs, in order
+        returns  the one value, or a NamedTuple of all
+        errors   none
+        """
         return values[0] if self.outputs is not None else self.result_type(*values)
 
     @cached_property
@@ -238,7 +264,12 @@ class Algorithm(Generic[P, R]):
         return tuple(name for name in self.output_names if name in _WHOLE)
 
     def with_whole_numbers(self, values: Sequence[Any]) -> list[Any]:
-        """The values of the outputs, statuses and counts as integers, of one state or of many."""
+        """The values of the outputs, statuses and counts as integers, of one state or of many.
+
+        values   of the outputs, in order
+        returns  the same, with integers
+        errors   none
+        """
         out = dict(zip(self.output_names, values, strict=True))
         for name in self.whole_numbers:
             out[name] = out[name].astype(np.int32) if np.ndim(out[name]) else int(out[name])
@@ -246,6 +277,7 @@ class Algorithm(Generic[P, R]):
 
     @cached_property
     def input_names(self) -> tuple[str, ...]:
+        """Names of the arrays that it takes, in order."""
         return tuple(x.name for x in self.inputs)
 
     @cached_property
@@ -254,7 +286,12 @@ class Algorithm(Generic[P, R]):
         return tuple(x.name for x in self.inputs if not x.optional)
 
     def check_given(self, names: Collection[str]) -> None:
-        """Every array is one that the algorithm takes, all that it needs are there, and none in two forms."""
+        """Every array is one that the algorithm takes, all that it needs are there, and none in two forms.
+
+        names   of the arrays that are given
+        errors  `UnknownNameError`: one that it does not take; `StateError`: one is missing; `UnsupportedError`: two
+                mean the same
+        """
         for name in names:
             check_name(f"input of {self.name}:", name, self.input_names)
         stand_in = {x.instead_of: x.name for x in self.inputs if x.instead_of}
@@ -270,6 +307,11 @@ class Algorithm(Generic[P, R]):
             raise StateError(f"{self.name}: the input {missing[0]!r} is missing; given: {said}. It needs {required}")
 
     def check_options(self, options: Collection[str]) -> None:
+        """Every option is one that the algorithm takes.
+
+        options  names of options
+        errors   `UnknownNameError`: no such option; it lists the valid ones
+        """
         for name in options:
             check_name(f"option of {self.name}:", name, self.options)
 

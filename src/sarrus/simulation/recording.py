@@ -31,6 +31,7 @@ class Recorder:
     continues.
 
     directory  where files are written; created if it does not exist
+    model      whose states are recorded
     every      keep one state out of this many
     settings   how the trajectory was made: numbers, strings and lists, stored with it
     megabytes  memory to use before a part is written
@@ -62,7 +63,14 @@ class Recorder:
 
     @classmethod
     def resume(cls, directory: str | PathLike[str], model: Model, *, megabytes: float = _MEGABYTES) -> Recorder:
-        """Go on with a recording, after its last complete part; `final` says from which state."""
+        """Go on with a recording, after its last complete part; `final` says from which state.
+
+        directory  of the recording
+        model      the one that it was recorded with
+        megabytes  memory to use before a part is written
+        returns    a `Recorder`
+        errors     `StateError`: no recording is there, a damaged one, or one of another model
+        """
         folder = Path(fspath(directory))
         settings = files.recording_settings(folder, model)
         every = settings.get("record_every")
@@ -95,13 +103,23 @@ class Recorder:
         return State(float(last.time[-1]), last.arrays["q"][..., -1, :], last.arrays["v"][..., -1, :])
 
     def record(self, time: float, q: Array, v: Array, **fields: Any) -> None:
-        """One state; fields: tau, qdd, forces, residual, iterations, status. One that is there is passed over."""
+        """One state of one robot, or of every robot of a batch. One that is there already is passed over.
+
+        time    seconds
+        q, v    (nq,) and (nv,), or (B, nq) and (B, nv)
+        fields  tau, qdd, forces, residual, iterations, status
+        errors  `StateError`: arrays of the wrong shape, or other fields than before
+        """
         axis = np.ndim(q) - 1
         arrays: dict[str, Any] = {name: np.expand_dims(x, axis) for name, x in {"q": q, "v": v, **fields}.items()}
         self.extend(Trajectory(self.model, [time], **arrays))
 
     def extend(self, trajectory: Trajectory) -> None:
-        """The states of a trajectory that come after those so far: it may begin with the last of them."""
+        """The states of a trajectory that come after those so far: it may begin with the last of them.
+
+        trajectory  with the same fields as before
+        errors      `StateError`: other fields than before
+        """
         new = trajectory[int(np.searchsorted(trajectory.time, self._last, side="right")) :]
         kept = new[-self._seen % self.every :: self.every]
         if len(kept):
@@ -126,6 +144,7 @@ class Recorder:
             self._pieces, self._stored = [], 0
 
     def close(self) -> None:
+        """Write what is in memory, as the end of a `with` block does."""
         self.flush()
 
     def load(self) -> Trajectory:

@@ -186,6 +186,7 @@ class Simulation:
 
         q0, v0           initial state; default: the model's home (or neutral) configuration, at rest
         duration         seconds; or `steps`
+        steps            how many; None: as many as fill the duration (of a rollout: as its inputs have)
         tau              joint forces, (nv,), (T, nv) for every step or (B, T, nv); added to the controller's
         controls         for the model's actuators: (nu,), (T, nu) or (B, T, nu), a function (t, q, v) -> controls, or a
                          `sarrus.controller`; None: actuators do nothing
@@ -197,6 +198,14 @@ class Simulation:
 
         Ctrl-C ends it early: the trajectory contains what was computed (`settings["interrupted"]`). A state that
         diverges keeps its last finite values and does not disturb the rest of the batch: see `status`.
+
+        returns          a `Trajectory`
+        errors           `StateError`: arrays of the wrong shape or not finite, loops that are open; `UnsupportedError`:
+                         a Python function with the adaptive integrator, controls without actuators
+
+        >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
+        >>> simulation.run(np.array([0.1, 0.2]), steps=5).v.shape
+        (6, 2)
         """
         if steps is None:
             count = positive_number("duration", duration, least=0.0) / self.dt
@@ -223,7 +232,19 @@ class Simulation:
         return TimeLoop(self.stepped_model, whole, stepper, settings).run(q, v, save, resume)
 
     def rollout(self, q0: Any, v0: Any = None, tau: Any = None, *, steps: int | None = None, **more: Any) -> Trajectory:
-        """`run`, with its arguments, for as many steps as `tau` or `controls` have if `steps` does not say."""
+        """`run`, with its arguments, for as many steps as `tau` or `controls` have if `steps` does not say.
+
+        q0, v0   initial state: (nq,) and (nv,), or (B, nq) and (B, nv); default of v0: at rest
+        tau      joint forces: (T, nv) or (B, T, nv): N m, N
+        steps    how many; None: as many as the longest input has
+        more     controls, external_forces, progress, save and resume, as in `run`
+        returns  a `Trajectory`
+        errors   as of `run`; `StateError`: nothing says how many steps
+
+        >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
+        >>> simulation.rollout(np.zeros((3, 2)), tau=np.ones((5, 2))).q.shape
+        (3, 6, 2)
+        """
         if steps is None:
             given = {"tau": tau} | {name: more.get(name) for name in ("controls", "external_forces")}
             steps = max(steps_in(name, x) for name, x in given.items())
@@ -232,7 +253,15 @@ class Simulation:
         return self.run(q0, v0, steps=steps, tau=tau, **more)
 
     def start(self, q0: Any = None, v0: Any = None) -> State:
-        """The state from which `run` starts, to `step` from."""
+        """The state from which `run` starts, to `step` from.
+
+        q0, v0   as in `run`
+        returns  `time` (0), `q` (nq,) or (B, nq), and `v`
+        errors   `StateError`: arrays of the wrong shape or not finite, loops that are open
+
+        >>> sarrus.Simulation(sarrus.zoo.chain(2)).start().q
+        array([0., 0.])
+        """
         q, v, single = self._initial_state(q0, v0)
         return State(0.0, q[0], v[0]) if single else State(0.0, q, v)
 
@@ -241,11 +270,24 @@ class Simulation:
     ) -> StepResult:
         """One step from a state: that of `start`, the `final` one of a trajectory, or what a step returned.
 
+        state            from which to go on
         tau, controls    (n,), or (B, n) for a batch
         external_forces  on bodies, in their frames, (nb, 6) or (B, nb, 6)
 
         Steps that go on from each other's results are those of `run` with the same inputs, to the last bit. From what
         a step returned, the next one costs a few microseconds more than its kernel.
+
+        returns          the state after the step, `q`, `v` and `time`, and of its beginning `qdd`, `tau`, `forces`,
+                         `residual`, `iterations`, `status` and `contacts`, in the shapes and units of a `Trajectory`
+        errors           `StateError`: arrays of the wrong shape or not finite; `UnsupportedError`: controls without
+                         actuators
+
+        >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
+        >>> state = simulation.start()
+        >>> for _ in range(3):
+        ...     state = simulation.step(state, tau=np.ones(2))
+        >>> round(state.time, 6), state.q.shape, sarrus.Status(state.status).words
+        (0.03, (2,), 'ok')
         """
         kind = tau is None, controls is None, external_forces is None
         ready = self._step_calls.get(kind)
@@ -311,7 +353,16 @@ class Simulation:
         this step is part of it. If rows of a loop are redundant only where it is closed, A takes of a change of the
         state what keeps it closed, and nothing else.
 
-        >>> A, B = simulation.linearize(state, tau=tau)
+        state            as in `step`
+        tau, controls    as in `step`
+        external_forces  as in `step`
+        returns          `A` (2 nv, 2 nv), `B` (2 nv, nu or nv); where there are any, `P` (2 nv, n) and `unique`
+        errors           `UnsupportedError`: the adaptive integrator, or a controller that is a Python function
+
+        >>> simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01)
+        >>> A, B = simulation.linearize(simulation.start(), tau=np.zeros(2))
+        >>> A.shape, B.shape
+        ((4, 4), (4, 2))
         """
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
@@ -356,11 +407,23 @@ class Simulation:
         On the ground, steps are gone through once more first, and `unique` (T,) is 0 for those on the edge between two
         motions (see `linearize`).
 
-        trajectory    what `run` or `rollout` of this simulation gave for these inputs, every step of it recorded
-        q_bar, v_bar  of the loss with respect to every state, (T + 1, nv) or (B, T + 1, nv), q's in the tangent space;
-                      None: zero
+        trajectory       what `run` or `rollout` of this simulation gave for these inputs, every step of it recorded
+        q_bar, v_bar     of the loss with respect to every state, (T + 1, nv) or (B, T + 1, nv), q's in the tangent
+                         space; None: zero
+        tau, controls    as they were given to `run` or `rollout`
+        external_forces  likewise
 
         Backwards through the steps, whose A and B are made in chunks: memory does not grow with their number.
+
+        returns          `q0_bar` (nv,), `v0_bar` (nv,) and `u_bar` (T, nu or nv), of a batch (B, ...); where there are
+                         any, `parameters_bar` (n,) and `unique` (T,)
+        errors           `StateError`: not every state was recorded, a rollout that failed, or one of other inputs;
+                         `UnsupportedError`: the adaptive integrator, or a controller that is a Python function
+
+        >>> simulation, tau = sarrus.Simulation(sarrus.zoo.chain(2), dt=0.01), np.zeros((5, 2))
+        >>> motion = simulation.rollout(np.zeros(2), tau=tau)
+        >>> simulation.vjp(motion, q_bar=motion.q, tau=tau).u_bar.shape
+        (5, 2)
         """
         model, single = self.stepped_model, trajectory.batch is None
         q, v = (x[None] if single else x for x in (trajectory.q, trajectory.v))
@@ -391,7 +454,16 @@ class Simulation:
         """The compiled step that takes such inputs, and the values of all that it takes beside the state: what other
         libraries step with.
 
-        varied  which of masses, friction and gains have factors that are inputs, too: `masses_factor`, ...
+        tau, controls    (n,), values to start with
+        external_forces  (nb, 6), likewise
+        varied           which of masses, friction and gains have factors that are inputs, too: `masses_factor`, ...
+        returns          the kernels, and a dictionary of arrays by the names of inputs
+        errors           `UnsupportedError`: the adaptive integrator, or a controller that is a Python function;
+                         `StateError`: what is varied is not there
+
+        >>> kernels, values = sarrus.Simulation(sarrus.zoo.chain(2)).step_kernels(tau=np.zeros(2))
+        >>> list(values)
+        ['tau']
         """
         for name in varied:
             check_name("what robots of a batch differ in:", name, VARIED)

@@ -32,17 +32,16 @@ class State(NamedTuple):
 class Trajectory:
     """States over time, of one robot (T, n) or of a batch (B, T, n).
 
-    trajectory["knee"]            position of a joint: (T,), or (T, k) if it has several coordinates
-    trajectory.velocity("knee")   also `acceleration`, `torque`, and `force("constraint")`
-    trajectory[100:200:5]         a section in time; `trajectory.robot(3)` is one robot of a batch
-    trajectory.energy, .momentum, .closure_error, .drift    computed on demand
+    `trajectory["knee"]` is the position of a joint, (T,), or (T, k) if it has several coordinates;
+    `trajectory[100:200:5]` is a section in time, and `trajectory.robot(3)` one robot of a batch.
 
     tau, qdd, forces, residual, iterations and status are None if they were not recorded; `arrays` has those that were.
     `forces` act on the robot as results of `forward_dynamics` say; `status` indexes `settings["status_words"]`
     (default: those of `forward_dynamics`). `settings` says how the trajectory was made: numbers, strings and lists.
 
+    model     whose states these are
     time      (T,) seconds
-    q, v      (T, nq) and (T, nv), or with a first dimension of B
+    q, v      (T, nq) and (T, nv), or with a first dimension of B: rad, m, unit quaternions xyzw; rad/s, m/s
     settings  how it was made
 
     >>> motion = sarrus.simulate(sarrus.zoo.chain(2), duration=0.01)
@@ -73,12 +72,18 @@ class Trajectory:
 
     @classmethod
     def of(cls, model: Model, contents: Contents) -> Trajectory:
-        """The trajectory with these times, arrays and settings."""
+        """The trajectory with these times, arrays and settings.
+
+        model     whose states these are
+        contents  as in `contents` of another trajectory
+        returns   a `Trajectory`
+        errors    `StateError`: arrays of the wrong shape
+        """
         return cls(model, contents.time, settings=contents.settings, **contents.arrays)
 
     @cached_property
     def contacts(self) -> ContactRecord | None:
-        """What touched, where, and with what force; None where nothing could, or it was not recorded."""
+        """What touched, where, and with what force, a `ContactRecord`; None: nothing could, or it was not recorded."""
         recorded = self.arrays.get("contacts")
         return None if recorded is None else ContactRecord.of(recorded, self.settings.get("contact_names", ()))
 
@@ -96,10 +101,12 @@ class Trajectory:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
+        """(nb,) names of the joints, in the order of q and v."""
         return self.model.joint_names
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
+        """Names of the active constraints, in the order of their rows in `forces`."""
         return tuple(c.name for c in self.model.active_constraints)
 
     def __len__(self) -> int:
@@ -121,27 +128,65 @@ class Trajectory:
         return Trajectory.of(self.model, self.contents.part(part))
 
     def robot(self, number: int) -> Trajectory:
-        """One robot of a batch."""
+        """One robot of a batch.
+
+        number   of the robot, from 0
+        returns  a `Trajectory` without the dimension of the batch
+        errors   `StateError`: this trajectory has one robot; `IndexError`: no such robot
+
+        >>> motion = sarrus.simulate(sarrus.zoo.chain(2), q0=np.zeros((3, 2)), duration=0.01)
+        >>> motion.q.shape, motion.robot(0).q.shape
+        ((3, 11, 2), (11, 2))
+        """
         if self.batch is None:
             raise StateError("this trajectory has one robot, not a batch")
         arrays = {name: x[number] for name, x in self.arrays.items()}
         return Trajectory(self.model, self.time, settings=self.settings, **arrays)
 
     def velocity(self, joint: str) -> Array:
+        """Velocity of a joint.
+
+        joint    its name
+        returns  (T,), or (T, k) of a joint with k velocities; a batch (B, T, ...): rad/s, m/s
+        errors   `UnknownNameError`: no such joint
+
+        >>> sarrus.simulate(sarrus.zoo.chain(2), duration=0.01).velocity("link_0_joint").shape
+        (11,)
+        """
         return self._of_joint("v", joint)
 
     def acceleration(self, joint: str) -> Array:
+        """Acceleration of a joint at the beginning of each step.
+
+        joint    its name
+        returns  (T,), or (T, k) of a joint with k velocities; a batch (B, T, ...): rad/s^2, m/s^2
+        errors   `UnknownNameError`: no such joint; `StateError`: qdd was not recorded
+        """
         return self._of_joint("qdd", joint)
 
     def torque(self, joint: str) -> Array:
-        """Joint force or torque that was applied."""
+        """Joint force or torque that was applied.
+
+        joint    its name
+        returns  (T,), or (T, k) of a joint with k velocities; a batch (B, T, ...): N m, N
+        errors   `UnknownNameError`: no such joint; `StateError`: tau was not recorded
+        """
         return self._of_joint("tau", joint)
 
     def _of_joint(self, name: str, joint: str) -> Array:
         return _squeezed(self._recorded(name)[..., self.model.layout.v_of(joint)])
 
     def force(self, constraint: str) -> Array:
-        """Of a constraint on the robot, (T, rows)."""
+        """Force of a constraint on the robot.
+
+        constraint  its name, one of `constraint_names`
+        returns     (T, rows), of a batch (B, T, rows): N, N m, in the order and the axes of declaration
+        errors      `UnknownNameError`: no such active constraint; `StateError`: forces were not recorded
+
+        >>> motion = sarrus.simulate(sarrus.zoo.four_bar(), duration=0.01)
+        >>> motion.force(motion.constraint_names[0]).shape
+        (11, 5)
+        """
         rows = dict(zip(self.constraint_names, self.model.row_spans, strict=True))
         check_name("constraint", constraint, rows)
         return self._recorded("forces")[..., rows[constraint]]
@@ -167,7 +212,16 @@ class Trajectory:
         return {known.get(int(c), f"status {c:g}"): int(n) for c, n in zip(codes, counts, strict=True)}
 
     def append(self, other: Trajectory) -> Trajectory:
-        """This one, then the other; a state that both have, the last here and the first there, is kept once."""
+        """This one, then the other; a state that both have, the last here and the first there, is kept once.
+
+        other    of the same model and batch, with the same arrays, from a time at which this one ends or later
+        returns  a `Trajectory`, with the settings of this one
+        errors   `StateError`: they do not fit together
+
+        >>> motion = sarrus.simulate(sarrus.zoo.chain(2), duration=0.01)
+        >>> len(motion[:6].append(motion[5:]))
+        11
+        """
         if other.model.digest != self.model.digest:
             raise StateError(f"append: trajectories of different models, {self.model.name!r} and {other.model.name!r}")
         if other.batch != self.batch:
@@ -184,15 +238,19 @@ class Trajectory:
 
     @cached_property
     def energy(self) -> Energy:
+        """`kinetic`, `potential` (zero as in `sarrus.energy`), `elastic` and `total`, each (T,) or (B, T): J."""
         return conserved.energy(self.model, self.q, self.v)
 
     @cached_property
     def momentum(self) -> Momentum:
+        """In the world's axes, (T, 3) or (B, T, 3) each: `linear`, kg m/s; `angular` about the world's origin and
+        `centroidal` about the centre of mass, kg m^2/s. Without the rotors' armature.
+        """
         return conserved.momentum(self.model, self.q, self.v, self.center_of_mass)
 
     @cached_property
     def center_of_mass(self) -> Array:
-        """(T, 3) or (B, T, 3)."""
+        """In the world, (T, 3) or (B, T, 3): m."""
         return conserved.center_of_mass(self.model, self.q)
 
     @cached_property
@@ -202,22 +260,48 @@ class Trajectory:
 
     @property
     def drift(self) -> Drift:
+        """How far what should stay the same did not, at worst over time: `energy` (relative), `linear_momentum`
+        (kg m/s), `angular_momentum` (kg m^2/s) and `closure` (m, rad). Floats, or (B,) of a batch.
+        """
         return conserved.drift(self.energy, self.momentum, self.closure_error)
 
     # --- files and pictures -----------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a file: .npz, or .parquet (needs pyarrow)."""
+        """Write a file: .npz, or .parquet (needs pyarrow).
+
+        path    of the file; its ending says what kind it is
+        errors  `StateError`: another ending; `MissingDependencyError`: pyarrow is not installed
+        """
         files.write(path, self.model, self.contents)
 
     @staticmethod
     def load(path: str | PathLike[str], model: Model) -> Trajectory:
-        """Read a file, or the directory of a `Recorder`. The model must be the one that it was recorded with."""
+        """Read a file, or the directory of a `Recorder`.
+
+        path     of the file or directory
+        model    the one that it was recorded with
+        returns  a `Trajectory`
+        errors   `StateError`: no such file, a damaged one, or one of another model; `MissingDependencyError`: pyarrow
+                 is not installed
+
+        >>> robot = sarrus.zoo.chain(2)
+        >>> sarrus.simulate(robot, duration=0.01).save("motion.npz")
+        >>> len(sarrus.Trajectory.load("motion.npz", robot))
+        11
+        """
         with files.errors_that_name(path):
             return Trajectory.of(model, files.read(path, model))
 
     def plot(self, path: str | PathLike[str] | None = None, joints: list[str] | None = None) -> Any:
-        """Positions, velocities, energy, closure error and forces over time: a matplotlib figure, saved if `path`."""
+        """Positions, velocities, energy, closure error and forces over time; of a batch, those of its first robot.
+
+        path     of a picture to save as well; None: none
+        joints   names of those to show; None: those that move
+        returns  a matplotlib figure
+        errors   `UnknownNameError`: no such joint; `StateError`: no states; `MissingDependencyError`: matplotlib is not
+                 installed
+        """
         return plot(self, path, joints)
 
 

@@ -84,23 +84,36 @@ class Kernel:
 
     @property
     def input_names(self) -> tuple[str, ...]:
+        """Names of the arrays that it takes, in order. `explain` says their shapes."""
         return tuple(port.name for port in self.tape.inputs)
 
     @property
     def output_names(self) -> tuple[str, ...]:
+        """Names of the arrays that it gives, in order."""
         return tuple(port.name for port in self.tape.outputs)
 
     @property
     def op_count(self) -> OpCount:
+        """The exact operation counts of one state."""
         return self.tape.op_count
 
     @property
     def seconds_of_compiling(self) -> dict[str, float]:
-        """Of each stage of making this kernel, whenever that was."""
+        """Seconds of each stage of making this kernel, by name, whenever that was."""
         return {what: self.native.stats.get(f"{key}_seconds", 0.0) for what, key in _SPENT.items()}
 
     def pattern(self, output: str) -> np.ndarray:
-        """Where an output, such as a Jacobian, can be other than zero, in any state: booleans in its shape."""
+        """Where an output, such as a Jacobian, can be other than zero, in any state.
+
+        output   one of `output_names`
+        returns  booleans, in the shape of that output
+        errors   `UnknownNameError`: no such output
+
+        >>> sarrus.compile(sarrus.zoo.tree(3), "crba").pattern("M").astype(int)
+        array([[1, 1, 0],
+               [1, 1, 0],
+               [0, 0, 1]])
+        """
         return self.tape.pattern(output)
 
     @property
@@ -143,17 +156,37 @@ class Kernel:
                   iterate, with respect to the components of q (a quaternion does not get longer). CasADi takes it where
                   the function is called with MX; called with SX, it is written out, and CasADi differentiates that.
                   Kernels that were pickled, and what has no derivative, have CasADi's
+        returns   a `casadi.Function`, inputs and outputs by name
+        errors    `MissingDependencyError`: CasADi is not installed; `UnsupportedError`: too long to be written out
+
+        >>> sarrus.compile(sarrus.zoo.chain(2), "aba").to_casadi().name_in()
+        ['q', 'v', 'tau']
         """
         return self._with_jacobian if jacobian else self.casadi_function
 
     def to_c(self, directory: str | Path, name: str | None = None) -> Path:
-        """Write NAME.c and NAME.h, dependency-free C99, into a directory. Returns the path of the C file."""
+        """Write NAME.c and NAME.h, dependency-free C99.
+
+        directory  where to write them; it is created if it does not exist
+        name       of the files and of the function; None: that of the robot and of the algorithm
+        returns    the path of the C file
+        errors     `OSError`: it cannot be written there
+
+        >>> sarrus.compile(sarrus.zoo.chain(2), "aba").to_c("generated").name
+        'chain_2_aba.c'
+        """
         from sarrus.codegen.tape.c_export import identifier, write_c
 
         return write_c(self.tape, Path(directory), identifier(name or f"{self.model_name}_{self.method}"), self.dtype)
 
     def explain(self) -> str:
-        """What this kernel is, in a few lines."""
+        """What this kernel is, in a few lines: what it takes and gives, operations, size of its code.
+
+        >>> print(sarrus.compile(sarrus.zoo.chain(2), "aba").explain())
+        aba of 'chain_2'
+          takes      q (2,), v (2,), tau (2,)
+          gives      qdd (2,)...
+        """
         count, native = self.op_count, self.native
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in count.by_kind.items() if n)
         stages = ", ".join(f"{stage} {n:,}" for stage, n in count.by_stage.items())

@@ -84,7 +84,16 @@ class OpCount:
     fallback: int = 0  # what only some states need, not part of the total
 
     def after(self, iterations: float) -> float:
-        """Operations of a state for which every iteration applies its step so often (a mean may be a fraction)."""
+        """Operations of a state for which every iteration applies its step so often.
+
+        iterations  how often; a mean may be a fraction
+        returns     how many operations
+        errors      none
+
+        >>> count = sarrus.op_count(sarrus.zoo.chain_welded_tip(7), "prox_ltl")
+        >>> count.after(2.0) - count.after(1.0) == count.per_iteration
+        True
+        """
         return self.total + (iterations - 1) * self.per_iteration
 
 

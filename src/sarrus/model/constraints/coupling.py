@@ -23,14 +23,19 @@ class Coupling(Constraint):
     Linear gears, belts and differentials: `sum_k ratio_k q_k = offset`. For MJCF's `equality/joint` and URDF's `mimic`,
     `q_joint = polycoef[0] + polycoef[1] q_driver + ...` (all relative to their reference positions).
 
+    ratios      coefficients by joint name: their sum is polynomial(driver)
+    driver      the joint whose position is the argument of the polynomial; None: there is none
+    polynomial  coefficients of 1, x, x^2, ...
+    references  positions that q is measured from, by joint name: rad, m; 0 where not named
+
     >>> sarrus.coupling({"rotor": 1.0, "link": -6.0}).size
     1
     """
 
-    ratios: Terms = field(metadata=JOINT)  # sum = polynomial(driver)
-    driver: str | None = field(default=None, metadata=JOINT)  # the joint that the polynomial is of
-    polynomial: tuple[float, ...] = (0.0,)  # coefficients of 1, x, x^2, ...
-    references: Terms = field(default=(), metadata=REFERENCE)  # positions that q is measured from; 0 where not named
+    ratios: Terms = field(metadata=JOINT)
+    driver: str | None = field(default=None, metadata=JOINT)
+    polynomial: tuple[float, ...] = (0.0,)
+    references: Terms = field(default=(), metadata=REFERENCE)
     kind = Kind.COUPLING
 
     @answer
@@ -56,12 +61,15 @@ class Tendon(Constraint):
 
     It constrains nothing by itself; an equality on it is a `Coupling`.
 
+    coefficients  by joint name: metres per coordinate
+    properties    what a file says of it, by name: springs, damping, limits
+
     >>> sarrus.Tendon("t", (("finger", 1.0), ("thumb", 0.5))).coefficients
     (('finger', 1.0), ('thumb', 0.5))
     """
 
-    coefficients: Terms = field(metadata=JOINT)  # by joint name: metres per coordinate
-    properties: tuple[tuple[str, Any], ...] = ()  # what a file says of it: springs, damping, limits
+    coefficients: Terms = field(metadata=JOINT)
+    properties: tuple[tuple[str, Any], ...] = ()
     kind = Kind.TENDON
 
     @answer

@@ -72,6 +72,8 @@ class LoopConstraint(Constraint):
 class LoopClosure(LoopConstraint):
     """A joint between two frames that closes a loop of the tree. The cut joint may be of any type.
 
+    frame_a      the name of a frame, or "world"
+    frame_b      the name of another, which its forces act on
     joint        revolute, universal, prismatic, cylindrical, planar, helical, spherical, connect or weld
     axis         of the joint, in frame_a and, when the loop is closed, in frame_b; default z
     second_axis  of a universal joint, in frame_b
@@ -91,6 +93,7 @@ class LoopClosure(LoopConstraint):
 
     @answer
     def holds(self) -> tuple[Held, ...]:
+        """What the joint holds of frame b, seen from frame a, in the order of the rows."""
         if self.joint not in CLOSURES:
             raise unknown_name(f"joint of loop closure {self.name!r}:", self.joint, CLOSURES)
         return CLOSURES[self.joint]
@@ -110,14 +113,19 @@ class LoopClosure(LoopConstraint):
 class Distance(LoopConstraint):
     """Two frames whose origins stay at a fixed distance.
 
+    frame_a  the name of a frame, or "world"
+    frame_b  the name of another, which its forces act on
+    length   metres
+
     >>> sarrus.distance("a", "b", 0.5).length
     0.5
     """
 
-    length: float  # metres
+    length: float
 
     @answer
     def holds(self) -> tuple[Held, ...]:
+        """What it holds: the distance of the origins, one row."""
         return (Held.DISTANCE,)
 
     def in_words(self) -> tuple[str, str]:

@@ -69,7 +69,13 @@ class ContactRecord:
 
     @staticmethod
     def of(recorded: Array, names: Sequence[Sequence[str]]) -> ContactRecord:
-        """From what a step or a trajectory recorded, (..., 18 s + 1)."""
+        """From what a step or a trajectory recorded.
+
+        recorded  (..., 18 s + 1) numbers of s slots, and the solver's residual
+        names     of the two geometries of every place where two may touch
+        returns   a `ContactRecord`
+        errors    `StateError`: another count of numbers
+        """
         numbers = np.asarray(recorded, float)
         if numbers.shape[-1] % SLOT_NUMBERS != 1:
             raise StateError(
@@ -118,12 +124,14 @@ class ContactRecord:
 
     @property
     def total_force(self) -> Array:
-        """(..., 3) on everything that is the first of two geometries."""
+        """(..., 3) newtons on everything that is the first of two geometries."""
         return np.sum(self.forces, axis=-2)
 
     @property
     def residuals(self) -> ContactResiduals:
-        """How far each is from Coulomb's law."""
+        """How far each is from Coulomb's law, (..., s) each: `cone` (N), `entering` (m/s), `complementarity` and
+        `dissipation` (W); 0 where nothing touches.
+        """
         push, rubs, slips = self.normal_forces, self._across(self.forces), self.slip_velocities
         parting = np.sum(self.velocities * self.normals, axis=-1)
         most = self.friction * np.maximum(push, 0.0)
