@@ -44,7 +44,7 @@ def row_of(name: str) -> dict[str, Any] | str:
         model = sarrus.load_urdf(path, floating_base=False, allow_nonphysical=True).without_constraints()
     if model.ill_posed:
         return "a joint moves no inertia"
-    report = measure(f"example:{name}", model, "aba", BATCH, ROUNDS, {}, float32=False)
+    report = measure(model, "aba", BATCH, ROUNDS, {}, float32=False)
     rows = {row["name"]: row for row in report["rows"]}
     if "Pinocchio, batch, 1 thread" not in rows:
         return report["notes"][0]

@@ -28,7 +28,7 @@ def table() -> str:
     ]
     for name, file in ROBOTS.items():
         model = sarrus.load(example_robot(file), floating_base=True).without_constraints()
-        report = measure(f"example:{file}", model, "aba", BATCH, 7, {})
+        report = measure(model, "aba", BATCH, 7, {})
         peer = {row["name"].partition(", ")[2]: row["us_per_state"] for row in report["rows"] if "Pin" in row["name"]}
         for row in report["rows"]:
             kind = row["name"].partition(", ")[2]

@@ -11,9 +11,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import sarrus
-from sarrus import zoo
 from sarrus.cli import main as command_line
-from sarrus.cli.bench import measure
 from sarrus.cli.console import print_table, table
 from tests.importers.shared_robots import shared_file
 
@@ -175,36 +173,6 @@ def test_bench():
     found = json.loads(run("bench", "zoo:chain:2", "--method", "rnea", "--batch", "8", "--rounds", "1", "--json"))
     assert found["method"] == "rnea"
     assert all(row["us_per_state"] > 0.0 for row in found["rows"])
-
-
-def test_bench_has_pinocchios_constrained_methods():
-    """On a robot of no file, and validated: what disagrees would be a note."""
-    pytest.importorskip("pinocchio", exc_type=ImportError)
-    given = ("bench", "zoo:chain_welded_tip:7", "--method", "pv", "--batch", "8", "--rounds", "1", "--json")
-    found = json.loads(run(*given))
-    names = [row["name"] for row in found["rows"]]
-    assert {"Pinocchio constraintDynamics, single call", "Pinocchio lcaba, single call"} <= set(names)
-    assert not any("disagrees" in note for note in found["notes"])
-    found = json.loads(run(*given[:3], "forward_dynamics_derivatives", *given[4:]))
-    assert any("derivatives, single" in row["name"] for row in found["rows"]), found["notes"]
-
-
-@pytest.mark.parametrize("method", ["energy", "centroidal_momentum_matrix", "frame_velocity", "frame_jacobian"])
-def test_bench_has_what_pinocchio_computes_of_trees(method):
-    pytest.importorskip("pinocchio", exc_type=ImportError)
-    robot = zoo.biped().without_constraints()
-    options = {"frame": robot.frame_names[-1]} if "frame" in method else {}
-    found = measure("zoo:biped", robot, method, 8, 1, options, float32=False)
-    assert "Pinocchio, single call" in [row["name"] for row in found["rows"]], found["notes"]
-
-
-def test_pinocchio_is_not_asked_about_interleaved_branches():
-    """Its sparse factor of the mass matrix is wrong then, and says nothing."""
-    pytest.importorskip("pinocchio", exc_type=ImportError)
-    arm = sarrus.attach(zoo.chain(2), zoo.chain(1), "world", prefix="other_")
-    both = sarrus.attach(arm, zoo.chain(1), "tip", prefix="hand_")
-    found = measure("zoo", both, "crba", 8, 1, {}, float32=False)
-    assert "Pinocchio: it needs the bodies of each branch to be numbered one after the other" in found["notes"]
 
 
 def test_names_in_tables_are_not_broken(capsys):

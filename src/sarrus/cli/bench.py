@@ -20,7 +20,8 @@ from rich.progress import Progress
 import sarrus
 from sarrus.cli import arguments
 from sarrus.cli.console import print_plain, print_table, table
-from sarrus.cli.peers import Peer, mujoco_peer, pinocchio_peers
+from sarrus.cli.peer import Peer
+from sarrus.cli.peers import peers
 from sarrus.codegen.runtime.compile import compile as compile_kernel
 from sarrus.codegen.runtime.kernel import Kernel
 from sarrus.codegen.runtime.peak import measure_peak
@@ -61,7 +62,7 @@ def bench(
     with Progress(transient=True, disable=as_json) as progress:
         task = progress.add_task("compiling", total=rounds + 3)
         report = measure(
-            robot, model, method, batch, rounds, arguments.frame_option(method, model, frame),
+            model, method, batch, rounds, arguments.frame_option(method, model, frame),
             progress=lambda label=None: progress.update(task, advance=1, description=label or "timing"),
         )  # fmt: skip
     if as_json:
@@ -71,7 +72,6 @@ def bench(
 
 
 def measure(
-    robot: str,
     model: Model,
     method: str,
     batch: int,
@@ -88,22 +88,22 @@ def measure(
     first = [np.ascontiguousarray(x[0]) for x in arrays]
     called = find(method)(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
     _agree("the compiled kernel", _flat(kernel(*first)), _flat(called))
-    peers: list[Peer] = []
+    agreeing: list[Peer] = []
     notes: list[str] = []
     own = kernel(*first)
     named = dict(zip(find(method).output_names, own if isinstance(own, tuple) else (own,), strict=True))
-    for peer in (*pinocchio_peers(model, method, arrays, options), mujoco_peer(robot, model, method, arrays)):
+    for peer in peers(model, method, arrays, options):
         if isinstance(peer, str):
             notes.append(peer)
             continue
         try:
             for name, value in peer.first.items():
                 _agree(f"{peer.name} ({name})", value, np.asarray(named[name]), peer.agreement)
-            peers.append(peer)
+            agreeing.append(peer)
         except UnsupportedError as error:
-            if peer.is_exact:
+            if peer.must_agree:
                 raise
-            notes.append(str(error))  # redundant rows and the like, at which it fails
+            notes.append("; ".join((str(error), *peer.doubts)))
 
     out = empty_outputs(kernel, batch)
     cores = available_cores()
@@ -116,7 +116,7 @@ def measure(
         kernel32 = compile_kernel(model, method, dtype=np.float32, **options)
         arrays32, out32 = [x.astype(np.float32) for x in arrays], empty_outputs(kernel32, batch)
         cases["Sarrus float32, batch, 1 thread"] = (lambda: kernel32(*arrays32, out=out32, threads=1)), batch
-    for peer in peers:
+    for peer in agreeing:
         cases[f"{peer.name}, single call"] = peer.single, 1
         if peer.batch is not None:
             cases[f"{peer.name}, batch, 1 thread"] = peer.batch, batch
@@ -167,7 +167,7 @@ def _flat(result: Any) -> np.ndarray:
 
 
 def _agree(name: str, got: np.ndarray, expected: np.ndarray, within: float = _DISAGREEMENT) -> None:
-    scale = max(float(np.abs(expected).max(initial=0.0)), 1e-300)
+    scale = float(np.abs(expected).max(initial=0.0)) or 1.0  # zeros have no size, and inputs are of order one
     error = float(np.abs(got - expected).max(initial=0.0)) / scale
     if not error <= within:
         raise UnsupportedError(f"{name} disagrees with Sarrus by {error:.1e} (relative), so it is not timed")
