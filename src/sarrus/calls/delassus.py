@@ -41,11 +41,12 @@ def default_delassus_method(model: Model) -> str:
 def delassus(model: Model, q: Any, method: str | None = None, damping: float = 0.0) -> Any:
     """J M^-1 J^T (m, m) of the declared constraints, plus `damping` on its diagonal.
 
-    method: default or "auto": the cheapest on this robot among those that support its constraints. The matrix is
-    singular where rows depend on each other (redundant constraints, singular configurations); damping > 0 makes it
-    positive definite.
+    The matrix is singular where rows depend on each other (redundant constraints, singular configurations);
+    damping > 0 makes it positive definite.
 
     q        (nq,) or (B, nq)
+    method   the name of an algorithm: ltl_osim, pv_osim, pv_osimr, efpa or kjr; default or "auto": the cheapest on this
+             robot among those that support its constraints
     damping  added to the diagonal
     returns  (m, m) or (B, m, m): 1/kg, 1/(kg m^2)
     errors   `UnsupportedError`: no constraints, or some that the method does not support
@@ -69,7 +70,7 @@ def delassus_cholesky(model: Model, q: Any, method: str | None = None, damping: 
     q        (nq,) or (B, nq)
     method   the name of an algorithm: ltl_osim, pv_osim, pv_osimr, efpa or kjr; default: as in `delassus`
     damping  added to the diagonal
-    returns  (m, m) or (B, m, m)
+    returns  (m, m) or (B, m, m): roots of 1/kg and of 1/(kg m^2)
     errors   `UnsupportedError`: no constraints, or some that the method does not support;
              `StateError`: rows that depend on each other
 

@@ -25,8 +25,8 @@ class BaseParameters(NamedTuple):
     """The smallest set: forces are Y[:, columns] @ (matrix @ pi), for every state."""
 
     names: tuple[str, ...]  # each a sum, e.g. "mx of elbow + 0.4 m of hand"
-    columns: tuple[int, ...]  # of the regressor
-    matrix: Array  # (number of base parameters, 10 nb)
+    columns: tuple[int, ...]  # (p,) of the regressor
+    matrix: Array  # (p, 10 nb): what each is of the inertial parameters, in their units
 
 
 def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> BaseParameters:
@@ -38,7 +38,8 @@ def base_parameters(model: Model, motors: Sequence[str] = (), rng: int = 0) -> B
 
     motors   names of joints and loop closures that are actuated; only of robots with embedded constraints
     rng      the seed of the random states
-    returns  `names`, `columns` and `matrix`: forces are Y[:, columns] @ (matrix @ pi)
+    returns  `names` (p,), each a sum in words; `columns` (p,) of the regressor Y; `matrix` (p, 10 nb), what each is of
+             the inertial parameters pi (10 nb,): kg, kg m, kg m^2. Forces are Y[:, columns] @ (matrix @ pi)
     errors   `UnsupportedError`: motors of a robot without embedded constraints
 
     >>> len(sarrus.base_parameters(sarrus.zoo.chain(2)).names) < 20

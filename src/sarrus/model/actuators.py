@@ -62,6 +62,7 @@ class Actuator:
 
     @property
     def has_force_range(self) -> bool:
+        """Whether its force is limited."""
         return bool(np.isfinite(self.force_range).any())
 
 

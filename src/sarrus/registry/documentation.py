@@ -66,5 +66,8 @@ def _example(algorithm: Any) -> str:
         "weight=1e6"
     ] * soft
     call = f"sarrus.{algorithm.name}({', '.join(['robot', *(g for g in given if g), *options])})"
-    shown = f"{call}._fields\n{algorithm.output_names}" if algorithm.outputs is None else f"result = {call}"
-    return f">>> robot = {robot}\n>>> q, v = sarrus.random_state(robot, rng=0)\n>>> {shown}"
+    if algorithm.outputs is None:
+        part, printed = "._fields", str(algorithm.output_names)
+    else:
+        part, printed = words.SHOWN.get(algorithm.name, ("", "..."))
+    return f">>> robot = {robot}\n>>> q, v = sarrus.random_state(robot, rng=0)\n>>> {call}{part}\n{printed}"

@@ -169,6 +169,8 @@ def controller(function: Any) -> CasadiController:
     >>> model = sarrus.zoo.chain(2)
     >>> q, v = ca.SX.sym("q", model.nq), ca.SX.sym("v", model.nv)
     >>> law = sarrus.controller(ca.Function("tau", [q, v], [-5.0 * ca.sin(q) - v]))
+    >>> sarrus.simulate(model, controller=law, duration=0.01).torque("link_0_joint").shape
+    (11,)
     """
     if not hasattr(function, "n_instructions") or function.n_in() not in (2, 3):
         raise UnsupportedError(f"a controller must be a casadi.Function of (q, v) or (q, v, t), got {function!r}")
