@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -220,3 +222,41 @@ def test_another_order_of_joints_is_said():
     assert any("'alpha_joint' comes before 'zeta_joint'" in line for line in written.report)
     assert sarrus.load(written.text).joint_names == ("alpha_joint", "zeta_joint")
     assert not any("order" in line for line in sarrus.zoo.chain(3).to_urdf().report)
+
+
+def test_who_skips_loops_is_said_and_pinocchio_does():
+    """A robot that others read as a tree moves otherwise: that is lost physics, although we read the loops again."""
+    pin = pytest.importorskip("pinocchio", exc_type=ImportError)
+    biped = zoo.biped()
+    written = biped.to_urdf()
+    told = [line for line in written.lost_physics if "loops" in line]
+    assert len(told) == 1
+    assert told[0].startswith(f"{len(biped.constraints)} loops")
+    assert pin.buildModelFromXML(written.text).nv == biped.nv  # which reads it without a word about loops
+    assert len(sarrus.load(written.text).constraints) == len(biped.constraints)
+    assert not any("loop" in line for line in biped.without_constraints().to_urdf().report)
+
+
+@pytest.mark.parametrize("form", ["urdf", "mjcf"])
+def test_joints_that_become_several_are_said(form):
+    biped = zoo.biped()
+    written = getattr(biped, f"to_{form}")()
+    split = [b.joint.name for b in biped.bodies if b.joint.type.name == "universal"]
+    for name in split:
+        assert f"joint {name!r}: universal, written as 2 joints {name}/0, ..." in written.report
+    assert len(sarrus.load(written.text).joint_names) == len(biped.joint_names) + len(split)
+
+
+def test_mjcf_of_interleaved_branches_says_the_order_and_keyframes_follow():
+    """MuJoCo numbers joints branch by branch; what was joint 'late' of ours is the second one there."""
+    arm = sarrus.attach(zoo.chain(2), zoo.chain(1), "world", prefix="other_")
+    robot = sarrus.attach(arm, zoo.chain(1), "tip", prefix="late_")
+    home = np.array([0.1, 0.2, 0.3, 0.4])
+    written = replace(robot, home=home).to_mjcf()
+    again = sarrus.load(written.text)
+    assert again.joint_names != robot.joint_names
+    assert set(again.joint_names) == set(robot.joint_names)
+    assert any("the order of joints" in line for line in written.report)
+    at_q, _ = by_name(robot, again)
+    assert np.array_equal(again.keyframes["home"].q[at_q], home)
+    assert not any("the order" in line for line in zoo.chain(3).to_mjcf().report)

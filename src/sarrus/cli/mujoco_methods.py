@@ -27,6 +27,7 @@ class _Twin:
     def __init__(self, model: Model, q: np.ndarray, v: np.ndarray) -> None:
         import mujoco
 
+        _check_in_world(model)
         self.mujoco: Any = mujoco
         written = _bare(model).to_mjcf()
         try:
@@ -40,7 +41,7 @@ class _Twin:
         self.model.opt.disableflags |= flags.mjDSBL_CONSTRAINT | flags.mjDSBL_CONTACT | flags.mjDSBL_ACTUATION
         self.model.dof_damping[:] = 0.0
         self.model.jnt_stiffness[:] = 0.0
-        self.doubts = written.report
+        self.doubts = written.lost_physics
         self.data: Any = mujoco.MjData(self.model)
         self.data.qpos[:], self.data.qvel[:] = to_mujoco_state(model, q, v)
         # Its velocities are T v. Its accelerations are T (a + extra); its forces turn as velocities do.
@@ -121,6 +122,15 @@ def mujoco_peer(model: Model, method: str, arrays: list[np.ndarray]) -> Peer | s
         return f"MuJoCo: {error}"
     single, first = make(twin, *others)
     return Peer(f"MuJoCo ({name})", single, None, {find(method).output_names[0]: first}, doubts=twin.doubts)
+
+
+def _check_in_world(model: Model) -> None:
+    for body in model.bodies:
+        placed = np.abs(body.placement.p).max() > 0.0 or np.abs(body.placement.R - np.eye(3)).max() > 0.0
+        if body.joint.type.name == "free" and placed:
+            raise UnsupportedError(
+                f"the q of its free joints is a pose in the world, and that of {body.joint.name!r} is not"
+            )
 
 
 def _bare(model: Model) -> Model:

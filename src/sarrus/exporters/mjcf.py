@@ -66,6 +66,7 @@ class _Writer:
                 folded[i] = chain
             else:
                 self._body(chain)
+        self.report.add_order(self._order(), self.model.joint_names)
         for frame in self.model.frames:
             if frame.name not in (WORLD_NAME, *self.model.body_names):
                 self._site(frame.name, frame.body, frame.placement)
@@ -80,6 +81,12 @@ class _Writer:
         self._contacts()
         self._keyframes()
         return self.report.written(self.root, path)
+
+    def _order(self) -> list[str]:
+        """Our names of joints, in the order of the file, in which MuJoCo numbers them: branch by branch."""
+        ours = {name: joint for joint, names in self.joints.items() for name in names}
+        found = (ours[element.get("name", "")] for element in self.elements[WORLD].iter("joint"))
+        return list(dict.fromkeys(found))
 
     def _check_carries_one(self, i: int, body: Body) -> None:
         carried = [b.name for b in self.model.bodies if b.parent == i]
@@ -159,6 +166,8 @@ class _Writer:
             )
         names = [joint.name] if len(parts) == 1 else [f"{joint.name}/{k}" for k in range(len(parts))]
         self.joints[joint.name] = names
+        if len(names) > 1:
+            self.report.add_split(joint.name, kind, len(names))
         for name, (word, axis, part) in zip(names, parts, strict=True):
             where = {} if word == "free" else {"pos": at.p, "axis": axis}
             child(element, "joint", name=name, type=word, **where, **self._carried(name, word, joint, part))
@@ -262,6 +271,9 @@ class _Writer:
                     qpos[sq] = _in_world(body.placement, q[sq])
                     qvel[sv.start : sv.start + 3] = body.placement.R @ rotation_from_quaternion(q[sq][3:]) @ v[sv][:3]
             controlled = controls if self.model.nu else None
+            layout, order = self.model.layout, self._order()
+            qpos = np.concatenate([np.zeros(0), *(qpos[layout.q_of(name)] for name in order)])
+            qvel = np.concatenate([np.zeros(0), *(qvel[layout.v_of(name)] for name in order)])
             child(keys, "key", name=name, time=time, qpos=qpos, qvel=qvel, ctrl=controlled)
 
 

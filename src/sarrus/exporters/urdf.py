@@ -29,7 +29,8 @@ _GRAVITY = (0.0, 0.0, -9.81)
 def to_urdf(model: Model, path: str | PathLike[str] | None = None) -> Written:
     """The model as URDF, written to `path` if one is given.
 
-    Loops and frames are URDF+ and Drake's; other readers skip these tags. A universal joint becomes two joints, a
+    Loops and frames are URDF+ and Drake's; other readers skip these tags, and so read a robot with loops as a tree,
+    which `lost_physics` says. A universal joint becomes two joints, a
     cylindrical one two, a translation three, on links without mass, with the same numbers in q. Errors: a helical
     joint, which URDF has not.
 
@@ -55,6 +56,10 @@ class _Writer:
                 child(self.root, "frame", name=frame.name, link=self._name(frame.body), **_pose(frame.placement))
         for constraint in self.model.constraints:
             self._constraint(constraint)
+        if loops := len(self.root.findall("loop")):
+            said = "1 loop, written as a <loop>" if loops == 1 else f"{loops} loops, each written as a <loop>"
+            self.report.add(f"{said} of URDF+: readers that do not know these, Pinocchio's among them, skip them and "
+                            "see a tree", lost=True)  # fmt: skip
         for visual in self.model.visuals:
             shown = visual.shape if isinstance(visual.shape, (Box, Sphere, Cylinder, Mesh)) else None
             if shown is None:
@@ -77,10 +82,7 @@ class _Writer:
             i = left.pop()
             read += [self.model.bodies[i].joint.name] if i != WORLD else []
             left += sorted(carried.get(i, []), key=lambda k: self.model.bodies[k].joint.name.encode(), reverse=True)
-        if tuple(read) != self.model.joint_names:
-            pairs = zip(read, self.model.joint_names, strict=True)
-            early, late = next((a, b) for a, b in pairs if a != b)
-            self.report.add(f"the order of joints, and so of q and v: read again, {early!r} comes before {late!r}")
+        self.report.add_order(read, self.model.joint_names)
 
     def _name(self, body: int) -> str:
         return WORLD_NAME if body == WORLD else self.model.bodies[body].name
@@ -118,7 +120,7 @@ class _Writer:
                 child(self.root, "link", name=below)
             self._one(f"{joint.name}/{k}", one, parent, below, placement, (axis,), body, slice(k, k + 1))
             parent, placement = below, Placement.identity()
-        self.report.add(f"joint {joint.name!r}: {kind}, written as {len(axes)} joints {joint.name}/0, ...")
+        self.report.add_split(joint.name, kind, len(axes))
 
     def _one(
         self, name: str, kind: str, parent: str, below: str, placement: Placement, axes: Any, body: Body, part: slice
@@ -232,11 +234,6 @@ class _Writer:
             self.report.add("the pose in which the robot is shown: not written")
         if model.keyframes:
             self.report.add(f"{len(model.keyframes)} keyframes: not written")
-        below: dict[int, list[str]] = {}
-        for body in model.bodies:
-            below.setdefault(body.parent, []).append(body.joint.name)
-        if any(names != sorted(names) for names in below.values()):
-            self.report.add("readers of URDF sort joints by name: q and v may come back in another order")
 
 
 def _pose(placement: Placement) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +33,16 @@ class Report:
 
     def add(self, line: str, *, lost: bool = False) -> None:
         self._lines[line] = lost or self._lines.get(line, False)
+
+    def add_split(self, joint: str, kind: str, count: int) -> None:
+        """A joint that became several."""
+        self.add(f"joint {joint!r}: {kind}, written as {count} joints {joint}/0, ...")
+
+    def add_order(self, read: Sequence[str], declared: Sequence[str]) -> None:
+        """How readers of the file number joints, if that is another order."""
+        if tuple(read) != tuple(declared):
+            early, late = next((a, b) for a, b in zip(read, declared, strict=True) if a != b)
+            self.add(f"the order of joints, and so of q and v: read again, {early!r} comes before {late!r}")
 
     def written(self, root: ElementTree.Element, path: str | PathLike[str] | None) -> Written:
         """With the tree as text, in the file if there is one."""
