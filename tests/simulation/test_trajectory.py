@@ -198,3 +198,49 @@ def test_a_plot_shows_what_the_ground_carries_and_its_legends_hide_no_curve():
     for axes in figure.axes:
         legend = axes.get_legend()
         assert legend is None or legend.get_window_extent().x0 >= axes.get_window_extent().x1
+
+
+def labelled(figure) -> dict:
+    return {axes.get_ylabel().partition(" [")[0]: axes for axes in figure.axes}
+
+
+def test_a_plot_of_what_diverged_says_so_and_ends_there():
+    """It stands still from then on, for 20 s: no line is about that."""
+    pytest.importorskip("matplotlib")
+    robot = zoo.chain(30)
+    motion = sarrus.simulate(robot, *sarrus.random_state(robot, 0), duration=20.0, dt=0.05)
+    lost = int(np.argmax(motion.arrays["status"] == float(sarrus.Status.DIVERGED)))
+    assert 0 < lost < 40
+    figure = motion.plot()
+    assert figure.get_suptitle() == f"chain_30: diverged at {motion.time[lost]:.4g} s of 20 s"
+    for axes in figure.axes:
+        assert axes.lines
+        assert all(line.get_xdata()[-1] == motion.time[lost - 1] for line in axes.lines)
+    good = motion[:lost]
+    assert good.plot().get_suptitle() == f"chain_30: motion over {good.time[-1]:g} s"
+    assert Trajectory(robot, motion.time, motion.q, motion.v).plot().get_suptitle() == "chain_30: motion over 20 s"
+
+
+def test_a_plot_says_what_it_leaves_out_and_where_energy_is_zero():
+    pytest.importorskip("matplotlib")
+    motion = swinging(30, None, zoo.chain(30))
+    panels = labelled(motion.plot())
+    for name in ("position", "velocity"):
+        assert panels[name].get_title(loc="left") == "10 of 30 joints, the fastest"
+        assert len(panels[name].lines) == len(panels[name].get_legend().get_texts()) == 10
+    lowest = motion.energy.potential.min()
+    assert panels["energy"].get_title(loc="left") == f"potential energy above its lowest, {lowest:.4g} J"
+    few = labelled(motion.plot(joints=list(motion.joint_names[:12])))["position"]
+    assert len(few.lines) == 12
+    assert few.get_title(loc="left") == ""
+
+
+def test_joints_that_a_plot_counts_are_drawn():
+    """A free joint has up to seven lines, of those that move: the others are left to the next joints."""
+    pytest.importorskip("matplotlib")
+    robot = zoo.chain(12, True)
+    q, v = sarrus.random_state(robot, 1)
+    axes = labelled(sarrus.simulate(robot, q, v, duration=0.1).plot())["position"]
+    drawn = {line.get_label().partition(" ")[0] for line in axes.lines}
+    assert axes.get_title(loc="left") == f"{len(drawn)} of 13 joints, the fastest"
+    assert len(axes.lines) <= 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from sarrus.errors import StateError, optional_package
 from sarrus.model.joints import AbstractJointType
 from sarrus.spatial.arrays import Array
+from sarrus.status import Status
 
 Trajectory = Any  # its module imports this one
 
@@ -18,6 +20,7 @@ _MOST_POINTS = 2000  # per line
 _STILL = 1e-6  # range below which a coordinate among several is left out
 _WINDOWS = 100  # of time, in each of which the largest closure error is drawn: projection makes it jump up and down
 _LENGTHS = ("prismatic", "translation")
+_ENDS = {Status.DIVERGED: "diverged", Status.STEP_TOO_SMALL: "steps became too small"}
 _COORDINATES = {  # of joints with several: of q, of v
     "cylindrical": ("angle distance", "angle distance"),
     "universal": ("first second", "first second"),
@@ -33,6 +36,7 @@ class Panel(NamedTuple):
 
     quantity: str  # with its unit
     lines: dict[str, Array]
+    note: str = ""  # what the lines leave out, or are measured from
     has_legend: bool = True
     errors_at: Array | None = None  # times of errors, which are drawn by their order of magnitude
 
@@ -42,8 +46,10 @@ def plot(trajectory: Trajectory, path: str | PathLike[str] | None, joints: list[
     if not len(trajectory):
         raise StateError("plot: the trajectory is empty")
     whole = trajectory if trajectory.batch is None else trajectory.robot(0)
-    shown = whole[:: max(1, -(-len(whole) // _MOST_POINTS))]
-    panels = _panels(shown, _chosen(shown, joints))
+    end, how = _end(whole)
+    alive = whole[: max(1, end)]
+    shown = alive[:: max(1, -(-len(alive) // _MOST_POINTS))]
+    panels = _panels(shown, *_chosen(shown, joints))
     figure = _figure(len(panels))
     for axes, panel in zip(figure.axes, panels, strict=False):
         _draw(axes, shown.time, panel)
@@ -53,11 +59,20 @@ def plot(trajectory: Trajectory, path: str | PathLike[str] | None, joints: list[
         axes.set_xlabel("time [s]")
         axes.tick_params(labelbottom=True)
     of = "" if trajectory.batch is None else f", robot 0 of {trajectory.batch}"
-    length = float(whole.time[-1] - whole.time[0])
-    figure.suptitle(f"{trajectory.model.name}{of}: motion over {length:g} s", fontsize=11)
+    length = f"{whole.time[-1] - whole.time[0]:g} s"
+    what = f"{how} at {whole.time[end]:.4g} s of {length}" if how else f"motion over {length}"
+    figure.suptitle(f"{trajectory.model.name}{of}: {what}", fontsize=11)
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
+
+
+def _end(trajectory: Trajectory) -> tuple[int, str]:
+    """How many states there are before it stands still for good, and why it does; "" if it does not."""
+    status = trajectory.arrays.get("status", np.zeros(len(trajectory)))
+    firsts = {how: int(np.argmax(status == float(x))) for x, how in _ENDS.items() if np.any(status == float(x))}
+    how = min(firsts, key=lambda name: firsts[name], default="")
+    return firsts.get(how, len(trajectory)), how
 
 
 def _figure(panels: int) -> Any:
@@ -75,6 +90,7 @@ def _draw(axes: Any, time: Array, panel: Panel) -> None:
         else:
             axes.semilogy(panel.errors_at, np.maximum(x, 1e-17), lw=1.1, color="tab:red")
     axes.set_ylabel(panel.quantity)
+    axes.set_title(panel.note, fontsize=8, loc="left")
     if panel.has_legend and panel.lines:
         # Beside the curves, which it would hide.
         axes.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02), handlelength=1.2)
@@ -83,20 +99,32 @@ def _draw(axes: Any, time: Array, panel: Panel) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _chosen(trajectory: Trajectory, joints: list[str] | None) -> list[str]:
-    """The joints to draw: those asked for, or those with few coordinates that move most."""
+def _chosen(trajectory: Trajectory, joints: list[str] | None) -> tuple[list[str], str]:
+    """The joints to draw: those asked for, or as many of those that move most as can be told apart, and the note."""
     model = trajectory.model
     if joints is not None:
         for name in joints:
             model.joint_index(name)
-        return list(joints)
+        return list(joints), ""
     speed = {b.joint.name: float(np.nanmax(np.abs(trajectory.v[:, s]), initial=0.0))
              for b, s in zip(model.bodies, model.layout.v, strict=True) if s.stop > s.start}  # fmt: skip
-    most = sorted(speed, key=lambda name: -speed[name])[:_MOST_LINES]
-    return [name for name in model.joint_names if name in most]
+    chosen, lines = [], 0
+    for name in sorted(speed, key=lambda name: -speed[name]):
+        x = trajectory[name]
+        own = 1 if x.ndim == 1 else int(np.sum(np.ptp(x, axis=0) > _STILL))
+        if chosen and lines + own > _MOST_LINES:
+            break
+        chosen += [name] if own else []
+        lines += own
+    return [name for name in model.joint_names if name in chosen], _of(chosen, speed, "joints, the fastest")
 
 
-def _panels(trajectory: Trajectory, names: list[str]) -> list[Panel]:
+def _of(shown: Sized, among: Sized, what: str) -> str:
+    """A note on what is left out, if something is."""
+    return f"{len(shown)} of {len(among)} {what}" if len(shown) < len(among) else ""
+
+
+def _panels(trajectory: Trajectory, names: list[str], note: str) -> list[Panel]:
     joints = {name: trajectory.model.bodies[trajectory.model.joint_index(name)].joint.type for name in names}
     lengths = {kind.name in _LENGTHS for kind in joints.values()}
     all_plain = all(kind.nq == kind.nv == 1 for kind in joints.values())
@@ -105,10 +133,8 @@ def _panels(trajectory: Trajectory, names: list[str]) -> list[Panel]:
     positions = _coordinates(joints, {name: trajectory[name] for name in names}, 0)
     velocities = _coordinates(joints, {name: trajectory.velocity(name) for name in names}, 1)
     panels = [
-        Panel(f"position [{unit}]", positions),
-        Panel(
-            f"velocity [{per_second}]", velocities, has_legend=not all_plain
-        ),  # else the lines are those of positions
+        Panel(f"position [{unit}]", positions, note),
+        Panel(f"velocity [{per_second}]", velocities, note),
         _energy(trajectory),
     ]
     if trajectory.contacts is not None:
@@ -117,7 +143,7 @@ def _panels(trajectory: Trajectory, names: list[str]) -> list[Panel]:
         return panels
     starts = np.arange(0, len(trajectory), max(1, len(trajectory) // _WINDOWS))
     errors = np.maximum.reduceat(trajectory.closure_error, starts)
-    panels.append(Panel("closure error [m, rad]", {"error": errors}, False, trajectory.time[starts]))
+    panels.append(Panel("closure error [m, rad]", {"error": errors}, "", False, trajectory.time[starts]))
     return panels if trajectory.forces is None else [*panels, _forces(trajectory)]
 
 
@@ -130,14 +156,15 @@ def _coordinates(joints: dict[str, AbstractJointType], values: dict[str, Array],
         else:
             labels = _COORDINATES[joints[name].name][of].split()
             lines |= {f"{name} {label}": y for label, y in zip(labels, x.T, strict=True) if np.ptp(y) > _STILL}
-    return dict(list(lines.items())[:_MOST_LINES])
+    return lines
 
 
 def _energy(trajectory: Trajectory) -> Panel:
     energy = trajectory.energy
     lowest = float(np.nanmin(energy.potential))
     lines = {"total": energy.total - lowest, "kinetic": energy.kinetic, "potential": energy.potential - lowest}
-    return Panel("energy [J]", lines | ({"elastic": energy.elastic} if np.any(energy.elastic) else {}))
+    note = f"potential energy above its lowest, {lowest:.4g} J"
+    return Panel("energy [J]", lines | ({"elastic": energy.elastic} if np.any(energy.elastic) else {}), note)
 
 
 def _contacts(trajectory: Trajectory) -> Panel:
@@ -149,11 +176,14 @@ def _contacts(trajectory: Trajectory) -> Panel:
         is_pair = np.array([name == pair for name in pairs] + [False])  # the last: empty slots, whose number is -1
         pressing[pair] = np.sum(contacts.normal_forces * is_pair[contacts.numbers], axis=-1)
     strongest = sorted(pressing, key=lambda pair: -np.nanmean(pressing[pair]))[:_MOST_LINES]
-    return Panel("normal forces of contacts [N]", {p: x for p, x in pressing.items() if p in strongest and x.any()})
+    lines = {pair: x for pair, x in pressing.items() if pair in strongest and x.any()}
+    note = _of(lines, [x for x in pressing.values() if x.any()], "pairs that touch, the strongest")
+    return Panel("normal forces of contacts [N]", lines, note)
 
 
 def _forces(trajectory: Trajectory) -> Panel:
     """The size of every constraint's forces: metres and radians of its rows are not told apart."""
     sizes = {name: np.linalg.norm(trajectory.force(name), axis=-1) for name in trajectory.constraint_names}
     strongest = sorted(sizes, key=lambda name: -np.nanmax(sizes[name]))[:_MOST_LINES]
-    return Panel("constraint forces [N, Nm]", {name: x for name, x in sizes.items() if name in strongest})
+    lines = {name: x for name, x in sizes.items() if name in strongest}
+    return Panel("constraint forces [N, Nm]", lines, _of(lines, sizes, "constraints, the strongest"))
