@@ -25,7 +25,17 @@ _ROD: dict[str, Any] = {"mass": _MASS, "com": 0.5 * _TIP, "inertia": np.diag([_A
 
 
 def chain(n: int, floating: bool = False) -> Model:
-    """A chain of n rods with revolute joints about x, y, z in turn; optionally with a floating first link added."""
+    """A chain of n rods with revolute joints about x, y, z in turn; optionally with a floating first link added.
+
+    n         how many rods
+    floating  whether a first link that floats is added
+    returns   a `Model`
+    errors    `ModelError`: n is less than 1
+
+    >>> robot = sarrus.zoo.chain(3)
+    >>> robot.nv, robot.n_rows
+    (3, 0)
+    """
     at_least(1, n=n)
     builder = ModelBuilder(f"chain_{n}" + ("_floating" if floating else ""))
     last = _add_rods(builder, "link", _base(builder, floating), n, position=np.zeros(3))
@@ -33,7 +43,18 @@ def chain(n: int, floating: bool = False) -> Model:
 
 
 def tree(n: int, branching: int = 2, floating: bool = False) -> Model:
-    """A tree of n rods in which every link has `branching` children, breadth first, with revolute joints."""
+    """A tree of n rods in which every link has `branching` children, breadth first, with revolute joints.
+
+    n          how many rods
+    branching  how many children a link has
+    floating   whether a first link that floats is added
+    returns    a `Model`
+    errors     `ModelError`: n or branching is less than 1
+
+    >>> robot = sarrus.zoo.tree(7)
+    >>> robot.nv, robot.n_rows
+    (7, 0)
+    """
     at_least(1, n=n, branching=branching)
     builder = ModelBuilder(f"tree_{n}_{branching}" + ("_floating" if floating else ""))
     builder.add_body("link_0", _base(builder, floating), axis=_AXES[0], **_ROD)
@@ -49,8 +70,16 @@ def random_tree(
 ) -> Model:
     """A random tree of n bodies with random geometry, inertia and joint types.
 
+    rng         a generator, or a seed; None: another tree each time
+    n           how many bodies
     joints      types to draw from; default: every type
     chain_bias  probability that a body continues the last one instead of branching off an earlier one
+    returns     a `Model`
+    errors      `ModelError`: n is less than 1; `UnknownNameError`: no such joint type
+
+    >>> robot = sarrus.zoo.random_tree(rng=0, n=5)
+    >>> robot.nv, robot.n_rows
+    (11, 0)
     """
     at_least(1, n=n)
     rng = np.random.default_rng(rng)
@@ -79,12 +108,30 @@ def random_tree(
 
 
 def chain_welded_tip(n: int) -> Model:
-    """A fixed chain of n rods whose tip is welded to the world (PV paper, Fig. 4a)."""
+    """A fixed chain of n rods whose tip is welded to the world (PV paper, Fig. 4a).
+
+    n        how many rods
+    returns  a `Model`
+    errors   `ModelError`: n is less than 1
+
+    >>> robot = sarrus.zoo.chain_welded_tip(7)
+    >>> robot.nv, robot.n_rows
+    (7, 6)
+    """
     return _welded(chain(n), ["tip"])
 
 
 def chain_every_kth_welded(k: int) -> Model:
-    """A fixed chain of k^2 rods of which every k-th is welded to the world (PV-OSIMr paper, Fig. 4a)."""
+    """A fixed chain of k^2 rods of which every k-th is welded to the world (PV-OSIMr paper, Fig. 4a).
+
+    k        the root of the number of rods
+    returns  a `Model`
+    errors   `ModelError`: k is less than 1
+
+    >>> robot = sarrus.zoo.chain_every_kth_welded(2)
+    >>> robot.nv, robot.n_rows
+    (4, 12)
+    """
     at_least(1, k=k)
     return _welded(chain(k * k), (f"link_{i}" for i in range(k - 1, k * k, k)))
 
@@ -93,6 +140,14 @@ def chain_all_welded(n: int) -> Model:
     """A fixed chain of n rods each of which is welded to the world (PV-OSIMr paper, Fig. 4b).
 
     Over-constrained: its Delassus matrix is singular, which is what makes it a test of scaling and of rank.
+
+    n        how many rods
+    returns  a `Model`
+    errors   `ModelError`: n is less than 1
+
+    >>> robot = sarrus.zoo.chain_all_welded(3)
+    >>> robot.nv, robot.n_rows
+    (3, 18)
     """
     return _welded(chain(n), (f"link_{i}" for i in range(n)))
 
@@ -101,6 +156,15 @@ def ladder(rungs: int, *, constrained: bool = False) -> Model:
     """A floating ladder (PV paper, Fig. 4b): rungs of seven links, three links of rail from each rung to the next.
 
     Frames `rung_tip_k` mark the rungs' far ends; `constrained` welds them to the world.
+
+    rungs        how many
+    constrained  whether the rungs' far ends are welded to the world
+    returns      a `Model`
+    errors       `ModelError`: a number is too small
+
+    >>> robot = sarrus.zoo.ladder(2)
+    >>> robot.nv, robot.n_rows
+    (23, 0)
     """
     at_least(1, rungs=rungs)
     builder = ModelBuilder(f"ladder_{rungs}" + ("_welded" if constrained else ""))
@@ -118,6 +182,17 @@ def stem(n_stem: int, branches: int, length: int = 7, *, constrained: bool = Fal
 
     The floating base is the stem's first link. Frames `tip_0`, `tip_1`, ... mark the ends of the 2 * branches chains,
     those at the base first; `constrained` welds them to the world.
+
+    n_stem       how many links of the stem
+    branches     how many chains at each end
+    length       how many links of a chain
+    constrained  whether the ends are welded to the world
+    returns      a `Model`
+    errors       `ModelError`: a number is too small
+
+    >>> robot = sarrus.zoo.stem(3, 2)
+    >>> robot.nv, robot.n_rows
+    (36, 0)
     """
     at_least(1, n_stem=n_stem, branches=branches, length=length)
     builder = ModelBuilder(f"stem_{n_stem}_{branches}_{length}" + ("_welded" if constrained else ""))

@@ -15,7 +15,13 @@ from sarrus.zoo.sketch import Sketch, X, Y, Z, around, universal
 def four_bar(joint: str = "revolute") -> Model:
     """A planar crank-rocker whose coupler and rocker are joined by a cut joint.
 
-    joint: "revolute" (5 rows of rank 2: three are redundant), "connect" (3 rows of rank 2) or "weld", which jams it
+    joint    "revolute" (5 rows of rank 2: three are redundant), "connect" (3 rows of rank 2) or "weld", which jams it
+    returns  a `Model`
+    errors   `UnknownNameError`: no such joint
+
+    >>> robot = sarrus.zoo.four_bar()
+    >>> robot.nv, robot.n_rows
+    (3, 5)
     """
     A, D = 0.0 * X, 0.4 * X
     B = A + 0.15 * _in_plane(70.0)
@@ -24,7 +30,16 @@ def four_bar(joint: str = "revolute") -> Model:
 
 
 def flat_four_bar(joint: str = "revolute") -> Model:
-    """A parallelogram four-bar folded flat: where q is neutral two assembly branches cross and rank is lost."""
+    """A parallelogram four-bar folded flat: where q is neutral two assembly branches cross and rank is lost.
+
+    joint    as in `four_bar`
+    returns  a `Model`
+    errors   `UnknownNameError`: no such joint
+
+    >>> robot = sarrus.zoo.flat_four_bar()
+    >>> robot.nv, robot.n_rows
+    (3, 5)
+    """
     return _four_bar("flat_four_bar", 0.0 * X, 0.2 * X, 0.6 * X, 0.4 * X, joint)
 
 
@@ -38,7 +53,16 @@ def _four_bar(name: str, A: Array, B: Array, C: Array, D: Array, joint: str) -> 
 
 
 def slider_crank(joint: str = "revolute") -> Model:
-    """An engine: crank, connecting rod and a piston that slides along x; a revolute cut joint (5 rows of rank 2)."""
+    """An engine: crank, connecting rod and a piston that slides along x; a revolute cut joint (5 rows of rank 2).
+
+    joint    the cut joint: "revolute", "connect" (3 rows) or "weld" (6)
+    returns  a `Model`
+    errors   `UnknownNameError`: no such joint
+
+    >>> robot = sarrus.zoo.slider_crank()
+    >>> robot.nv, robot.n_rows
+    (3, 5)
+    """
     sketch = Sketch("slider_crank")
     pin = 0.1 * _in_plane(60.0)
     wrist = (pin[0] + np.sqrt(0.3**2 - pin[2] ** 2)) * X  # where the rod meets the x axis
@@ -50,7 +74,16 @@ def slider_crank(joint: str = "revolute") -> Model:
 
 
 def five_bar(joint: str = "revolute") -> Model:
-    """A planar five-bar: two cranks 0.2 m apart move the point where their forearms meet (mobility 2)."""
+    """A planar five-bar: two cranks 0.2 m apart move the point where their forearms meet (mobility 2).
+
+    joint    the cut joint: "revolute" (5 rows), "connect" (3) or "weld" (6)
+    returns  a `Model`
+    errors   `UnknownNameError`: no such joint
+
+    >>> robot = sarrus.zoo.five_bar()
+    >>> robot.nv, robot.n_rows
+    (4, 5)
+    """
     sketch = Sketch("five_bar")
     left, right = -0.1 * X, 0.1 * X
     elbows = [left + 0.2 * _in_plane(115.0), right + 0.2 * _in_plane(55.0)]
@@ -68,6 +101,10 @@ def sarrus_linkage() -> Model:
 
     Over-constrained: six hinges in space should not move (Gruebler: 6 - 6 = 0), these do. The 5 rows of its cut hinge
     have rank 4.
+
+    >>> robot = sarrus.zoo.sarrus_linkage()
+    >>> robot.nv, robot.n_rows
+    (5, 5)
     """
     sketch = Sketch("sarrus_linkage")
     bottom, top, out = 0.0, 0.3, 0.25
@@ -87,7 +124,17 @@ def bennett(a: float = 0.3, twist_a: float = 0.6, twist_b: float = 1.1, angle: f
     """Bennett's linkage: four hinges in space, no two of them parallel, that nevertheless move.
 
     Opposite links are equal, and a / sin(twist_a) = b / sin(twist_b). The 5 rows of its cut hinge have rank 2.
-    angle: of the first hinge, at the neutral configuration
+
+    a        length of two opposite links: m
+    twist_a  of these links, between their hinges: rad
+    twist_b  of the other two: rad
+    angle    of the first hinge, at the neutral configuration: rad
+    returns  a `Model`
+    errors   `ModelError`: twists or a length with which it cannot move
+
+    >>> robot = sarrus.zoo.bennett()
+    >>> robot.nv, robot.n_rows
+    (3, 5)
     """
     if not (0.0 < twist_a < np.pi and 0.0 < twist_b < np.pi) or np.isclose(twist_a, twist_b) or not a > 0.0:
         raise ModelError(
@@ -109,7 +156,12 @@ def bennett(a: float = 0.3, twist_a: float = 0.6, twist_b: float = 1.1, angle: f
 
 
 def stewart() -> Model:
-    """A Stewart platform: a free plate on six legs (universal joint, slide, ball joint); 18 rows, mobility 6."""
+    """A Stewart platform: a free plate on six legs (universal joint, slide, ball joint); 18 rows, mobility 6.
+
+    >>> robot = sarrus.zoo.stewart()
+    >>> robot.nv, robot.n_rows
+    (24, 18)
+    """
     sketch = Sketch("stewart")
     top = 0.6
     sketch.box("platform", WORLD_NAME, top * Z, (0.4, 0.4, 0.03), 4.0)
@@ -125,7 +177,12 @@ def stewart() -> Model:
 
 
 def delta() -> Model:
-    """A delta robot: three motors, three parallelograms of two rods, a plate that only translates; mobility 3."""
+    """A delta robot: three motors, three parallelograms of two rods, a plate that only translates; mobility 3.
+
+    >>> robot = sarrus.zoo.delta()
+    >>> robot.nv, robot.n_rows
+    (21, 18)
+    """
     sketch = Sketch("delta")
     plate = -0.45 * Z
     sketch.box("plate", WORLD_NAME, plate, (0.1, 0.1, 0.02), 0.3)

@@ -13,7 +13,16 @@ from sarrus.zoo.sketch import Sketch, X, Y, Z, around, at_least
 
 
 def cycle(n: int) -> Model:
-    """A floating ring of n links, the last welded to the first (LCABA paper, Fig. 6): 6 rows, n - 1 revolute joints."""
+    """A floating ring of n links, the last welded to the first (LCABA paper, Fig. 6): 6 rows, n - 1 revolute joints.
+
+    n        how many links
+    returns  a `Model`
+    errors   `ModelError`: n is less than 3
+
+    >>> robot = sarrus.zoo.cycle(7)
+    >>> robot.nv, robot.n_rows
+    (12, 6)
+    """
     at_least(3, n=n)
     sketch = Sketch(f"cycle_{n}")
     radius = 0.15 / np.sin(np.pi / n)
@@ -26,7 +35,16 @@ def cycle(n: int) -> Model:
 
 
 def chain_of_loops(m: int) -> Model:
-    """A floating chain of m loops of seven links (LCABA paper, Fig. 7): neighbours share a link, a weld closes each."""
+    """A floating chain of m loops of seven links (LCABA paper, Fig. 7): neighbours share a link, a weld closes each.
+
+    m        how many loops
+    returns  a `Model`
+    errors   `ModelError`: m is less than 1
+
+    >>> robot = sarrus.zoo.chain_of_loops(2)
+    >>> robot.nv, robot.n_rows
+    (20, 12)
+    """
     at_least(1, m=m)
     sketch = Sketch(f"chain_of_loops_{m}")
     width, height = 0.6, 0.15
@@ -54,6 +72,14 @@ def coupled_loops(m: int) -> Model:
 
     Link 4 i on one side of the middle is welded to link 4 p(i) on the other, p a permutation without order: no order of
     elimination keeps the links' neighbours few, and every method is cubic.
+
+    m        how many welds
+    returns  a `Model`
+    errors   `ModelError`: m is less than 1
+
+    >>> robot = sarrus.zoo.coupled_loops(2)
+    >>> robot.nv, robot.n_rows
+    (22, 12)
     """
     at_least(1, m=m)
     sketch = Sketch(f"coupled_loops_{m}")
@@ -77,7 +103,17 @@ def coupled_loops(m: int) -> Model:
 
 
 def star_pairs(m: int, length: int = 4) -> Model:
-    """A floating hub with 2 m branches of `length` links, their tips welded in pairs (LCABA paper, Fig. 9)."""
+    """A floating hub with 2 m branches of `length` links, their tips welded in pairs (LCABA paper, Fig. 9).
+
+    m        how many pairs of branches
+    length   how many links of a branch
+    returns  a `Model`
+    errors   `ModelError`: a number is too small
+
+    >>> robot = sarrus.zoo.star_pairs(2)
+    >>> robot.nv, robot.n_rows
+    (22, 12)
+    """
     at_least(1, m=m, length=length)
     sketch = Sketch(f"star_pairs_{m}_{length}")
     sketch.box("hub", WORLD_NAME, 0.0 * X, (0.2, 0.2, 0.1), 3.0)
@@ -97,6 +133,15 @@ def star_pairs(m: int, length: int = 4) -> Model:
 def star_to_one(m: int, length: int = 6) -> Model:
     """A floating hub with m branches of `length` links that bow out and meet above it, their tips all welded to that of
     the first: every loop shares a branch with every other (LCABA paper, Fig. 9; in `star_pairs` none does).
+
+    m        how many branches
+    length   how many links of a branch
+    returns  a `Model`
+    errors   `ModelError`: a number is too small
+
+    >>> robot = sarrus.zoo.star_to_one(3)
+    >>> robot.nv, robot.n_rows
+    (24, 12)
     """
     at_least(2, m=m)
     at_least(1, length=length)
@@ -118,12 +163,22 @@ def _bow(start: Array, tip: Array, bow: Array, n: int) -> list[Array]:
 
 
 def hand_cube() -> Model:
-    """A hand on the ground whose four fingers of four joints hold a free cube, point contacts: 22 freedoms, 12 rows."""
+    """A hand on the ground whose four fingers of four joints hold a free cube, point contacts: 22 freedoms, 12 rows.
+
+    >>> robot = sarrus.zoo.hand_cube()
+    >>> robot.nv, robot.n_rows
+    (22, 12)
+    """
     return _grasp("hand_cube", ("left",))
 
 
 def two_hands_cube() -> Model:
-    """Two such hands holding one cube from both sides: 38 freedoms, 24 rows (as in the LCABA paper's Table II)."""
+    """Two such hands holding one cube from both sides: 38 freedoms, 24 rows (as in the LCABA paper's Table II).
+
+    >>> robot = sarrus.zoo.two_hands_cube()
+    >>> robot.nv, robot.n_rows
+    (38, 24)
+    """
     return _grasp("two_hands_cube", ("left", "right"))
 
 

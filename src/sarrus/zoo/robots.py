@@ -36,6 +36,15 @@ def biped(contacts: bool = False, arms: bool = True) -> Model:
     rods in space (6 rows each). Motors have effort limits; all other joints are passive. 40 freedoms (34 without arms),
     18 rows, mobility 24; `contacts` welds the soles to the ground: 12 rows more. Soles and torso are boxes that can
     touch: without `contacts` it stands on the ground of `with_ground`.
+
+    contacts  whether the soles are welded to the ground
+    arms      whether it has arms
+    returns   a `Model`
+    errors    none
+
+    >>> robot = sarrus.zoo.biped()
+    >>> robot.nv, robot.n_rows
+    (40, 18)
     """
     sketch = Sketch("biped" + ("" if arms else "_without_arms"))
     sketch.box("torso", WORLD_NAME, (_HIP + 0.3) * Z, (0.2, 0.3, 0.45), 16.0)
@@ -117,6 +126,16 @@ def geared_quadruped(floating: bool = True, contacts: bool = False, seed: int = 
     Hips' rotors sit one link inwards, knees' on the thigh, at the hip, from where a belt goes down the thigh (ratio 9).
     Frames `{leg}_foot` mark the feet, balls that stand on the ground of `with_ground` at home; `contacts` holds them by
     point contacts.
+
+    floating  whether the trunk floats
+    contacts  whether the feet are held by point contacts
+    seed      of the invented lengths and inertias
+    returns   a `Model`
+    errors    none
+
+    >>> robot = sarrus.zoo.geared_quadruped()
+    >>> robot.nv, robot.n_rows
+    (30, 12)
     """
     builder, parts = ModelBuilder("geared_quadruped" + ("" if floating else "_fixed")), Parts(seed)
     size = (0.4, 0.18, 0.1)
@@ -146,6 +165,15 @@ def humanoid_leg(floating: bool = False, seed: int = 0) -> Model:
 
     The ankle's belt runs over the knee: ankle rotor = 12 (knee + ankle), knee rotor = 12 knee. 10 bodies, 5 rows.
     Frames `sole`, `toe` and `heel` are on the foot, a box that can touch. `floating` hangs it on a pelvis that floats.
+
+    floating  whether it hangs on a pelvis that floats
+    seed      of the invented lengths and inertias
+    returns   a `Model`
+    errors    none
+
+    >>> robot = sarrus.zoo.humanoid_leg()
+    >>> robot.nv, robot.n_rows
+    (10, 5)
     """
     builder, parts = ModelBuilder("humanoid_leg" + ("_floating" if floating else "")), Parts(seed)
     pelvis = _base(builder, parts, "pelvis", (0.1, 0.2, 0.1), 40.0, floating)

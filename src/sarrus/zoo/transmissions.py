@@ -19,27 +19,83 @@ from sarrus.zoo.sketch import Parts, Sketch, X, Y, Z, at_least
 
 
 def link_and_rotor(ratio: float = 6.0, symmetric: bool = True, seed: int = 0) -> Model:
-    """A link and the rotor of its motor: rotor = ratio * link (paper: Link and Rotor)."""
+    """A link and the rotor of its motor: rotor = ratio * link (paper: Link and Rotor).
+
+    ratio      turns of the rotor per turn of the link
+    symmetric  whether a rotor's centre of mass is on its axis
+    seed       of the invented lengths and inertias
+    returns    a `Model`
+    errors     none
+
+    >>> robot = sarrus.zoo.link_and_rotor()
+    >>> robot.nv, robot.n_rows
+    (2, 1)
+    """
     return _alone("link_and_rotor", seed, ratio=ratio, symmetric=symmetric)
 
 
 def parallel_belt(ratio: float = 12.0, symmetric: bool = True, seed: int = 0) -> Model:
-    """Two links, two rotors at the first hinge, belts: the second rotor feels both hinges (MIT Humanoid's knee)."""
+    """Two links, two rotors at the first hinge, belts: the second rotor feels both hinges (MIT Humanoid's knee).
+
+    ratio      turns of a rotor per turn of a link
+    symmetric  whether a rotor's centre of mass is on its axis
+    seed       of the invented lengths and inertias
+    returns    a `Model`
+    errors     none
+
+    >>> robot = sarrus.zoo.parallel_belt()
+    >>> robot.nv, robot.n_rows
+    (4, 2)
+    """
     return _alone("parallel_belt", seed, ratio=ratio, symmetric=symmetric)
 
 
 def differential(kind: str = "linear", ratio: float = 6.0, symmetric: bool = True, seed: int = 0) -> Model:
-    """Two rotors that swing and tilt one link: by bevel gears ("linear") or, as in Tello's hips, by cranks and rods."""
+    """Two rotors that swing and tilt one link: by bevel gears ("linear") or, as in Tello's hips, by cranks and rods.
+
+    kind       "linear": bevel gears; "rods": cranks and rods
+    ratio      turns of a rotor per turn of the link, of bevel gears
+    symmetric  whether a rotor's centre of mass is on its axis
+    seed       of the invented lengths and inertias
+    returns    a `Model`
+    errors     `UnknownNameError`: no such kind
+
+    >>> robot = sarrus.zoo.differential()
+    >>> robot.nv, robot.n_rows
+    (4, 2)
+    """
     return _alone("differential", seed, kind=kind, ratio=ratio, symmetric=symmetric)
 
 
 def connecting_rod(rod: str = "body", seed: int = 0) -> Model:
-    """A crank that moves a link about another axis by a rod in space, a "body" (3 rows) or "massless" (1 row)."""
+    """A crank that moves a link about another axis by a rod in space, a "body" (3 rows) or "massless" (1 row).
+
+    rod      "body" or "massless"
+    seed     of the invented lengths and inertias
+    returns  a `Model`
+    errors   `UnknownNameError`: no such rod
+
+    >>> robot = sarrus.zoo.connecting_rod()
+    >>> robot.nv, robot.n_rows
+    (4, 3)
+    """
     return _alone("connecting_rod", seed, rod=rod)
 
 
 def transmission(depth: int, ratio: float = 6.0, symmetric: bool = True, seed: int = 0) -> Model:
-    """A chain of `depth` links, the last driven by belts from a rotor at the root: one loop of depth + 1 bodies."""
+    """A chain of `depth` links, the last driven by belts from a rotor at the root: one loop of depth + 1 bodies.
+
+    depth      how many links the chain has
+    ratio      turns of the rotor per turn of the last link
+    symmetric  whether a rotor's centre of mass is on its axis
+    seed       of the invented lengths and inertias
+    returns    a `Model`
+    errors     `ModelError`: depth is too small
+
+    >>> robot = sarrus.zoo.transmission(3)
+    >>> robot.nv, robot.n_rows
+    (4, 1)
+    """
     return _alone("transmission", seed, depth=depth, ratio=ratio, symmetric=symmetric)
 
 
@@ -48,11 +104,21 @@ def tree_of(
 ) -> Model:
     """`branches` chains of `depth` sub-mechanisms each on one base (constraint embedding paper, Fig. 9).
 
+    Bodies are called `b{branch}_{number}_{part}`; frames `tip_{branch}` mark the ends.
+
     submechanism  link_and_rotor, parallel_belt, four_bar, differential, connecting_rod or transmission
+    branches      how many chains
+    depth         how many sub-mechanisms in each
+    floating      whether the base floats
+    seed          of the invented lengths and inertias
     options       of the sub-mechanism, for all of them: ratio, symmetric, kind, joint, rod, depth of a transmission
                   (as `transmission_depth`)
+    returns       a `Model`
+    errors        `UnknownNameError`: no such sub-mechanism; `ModelError`: a number is too small
 
-    Bodies are called `b{branch}_{number}_{part}`; frames `tip_{branch}` mark the ends.
+    >>> robot = sarrus.zoo.tree_of("four_bar", branches=2)
+    >>> robot.nv, robot.n_rows
+    (12, 6)
     """
     check_name("sub-mechanism", submechanism, SUB_MECHANISMS)
     at_least(1, branches=branches, depth=depth)
@@ -76,9 +142,19 @@ def tree_of(
 def parallel_chains(d_t: int, d_l: int, constraint: str = "transmission", eta: float = 1.5, seed: int = 0) -> Model:
     """Two chains of d_t links with parallel hinges, tied together at their d_l-th links (paper, Fig. 11).
 
+    d_t         how many links each chain has
+    d_l         the number of the link at which they are tied, from 1
     constraint  "transmission": the first d_l angles of one chain add up to eta times those of the other; 1 row (66),
                 2 d_l bodies in the loop
                 "connecting_rod": a rod hinged to both d_l-th links; 3 rows of rank 2, 2 d_l + 1 bodies in the loop
+    eta         the ratio of the transmission
+    seed        of the invented lengths and inertias
+    returns     a `Model`
+    errors      `ModelError`: the loop is beyond the chains; `UnknownNameError`: no such constraint
+
+    >>> robot = sarrus.zoo.parallel_chains(3, 2)
+    >>> robot.nv, robot.n_rows
+    (6, 1)
     """
     at_least(1, d_t=d_t, d_l=d_l)
     if d_l > d_t:

@@ -57,7 +57,7 @@ class Constraint(ABC):
     stabilization: float | None = field(default=None, kw_only=True)
     desired: Any = field(default=None, init=False)
     at: Any = field(default=None, init=False)
-    kind: ClassVar[Kind]
+    kind: ClassVar[Kind]  # what such constraints hold: a link, a loop, coordinates of joints, the centre of mass
 
     def __getstate__(self) -> dict[str, Any]:
         """What is declared, without what was computed from it."""
