@@ -1,6 +1,6 @@
 """Every table and figure with numbers of the five papers: theirs, ours, agreement or the reason for the difference.
 
-    python -m benchmarks.paper [--quick] [--only A.table2 B] [--again] [--write] [--out build/paper]
+    python -m benchmarks.paper [--quick] [--only A.table2 B] [--again] [--write] [--out build/paper] [--list]
 
 Quick: exact counts at small sizes and few states, under five minutes. Full: all sizes, 10,000 states, times beside
 Pinocchio and MuJoCo; 15 minutes on two cores that have little else to do. Each result is kept as a file with processor,
@@ -89,10 +89,15 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="measure what was measured before")
     parser.add_argument("--write", action="store_true", help="put the claims that differ into docs/papers.md")
     parser.add_argument("--out", type=Path, default=Path("build/paper"))
+    parser.add_argument("--list", action="store_true", help="print what --only takes, and do nothing else")
     given = parser.parse_args()
-    unknown = [k for k in given.only if not any(i.key == k or i.paper == k for i in ITEMS)]
+    names = [*dict.fromkeys(i.paper for i in ITEMS), *(i.key for i in ITEMS)]
+    if given.list:
+        print("\n".join(names))
+        return 0
+    unknown = [name for name in given.only if name not in names]
     if unknown:
-        parser.error(f"no such table or figure: {', '.join(unknown)}. Valid: A to E, {', '.join(i.key for i in ITEMS)}")
+        parser.error(f"no such table or figure: {', '.join(unknown)}. Valid: {', '.join(names)}")
     if given.write and (given.quick or given.only):
         parser.error("--write is for the full run of all tables and figures")
     items = [i for i in ITEMS if not given.only or i.key in given.only or i.paper in given.only]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -183,6 +184,15 @@ def test_names_in_tables_are_not_broken(capsys):
 
 def test_bench_in_words():
     assert "Sarrus" in run("bench", "zoo:chain:2", "--batch", "8", "--rounds", "1")
+
+
+@pytest.mark.parametrize(("name", "hint"), [("Z", ""), ("A.table3", " Did you mean 'A.table2'?")])
+def test_paper_lists_what_there_is(monkeypatch, capfd, name, hint):
+    """Before it starts the benchmarks, whose usage has other options."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    said = fails(monkeypatch, capfd, "paper", "E", name)
+    assert f"unknown table, figure or paper {name!r}.{hint} Valid: A, B, C, D, E, A.table2" in said
+    assert "usage" not in said
 
 
 def test_codegen(tmp_path):

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-from sarrus.errors import UnsupportedError
+from sarrus.errors import UnsupportedError, check_name
+
+_COMMAND = [sys.executable, "-m", "benchmarks.paper"]
 
 
 def paper(
@@ -33,8 +35,14 @@ def paper(
         raise UnsupportedError(
             "sarrus paper: there is no directory benchmarks/paper here. Run this in a clone of the repository"
         )
+    valid = _names() if only else []
+    for name in only or ():
+        check_name("table, figure or paper", name, valid)
     flags = [*(["--quick"] if quick else []), *(["--again"] if again else []), "--out", str(out)]
     chosen = ["--only", *only] if only else []
-    raise typer.Exit(
-        subprocess.run([sys.executable, "-m", "benchmarks.paper", *flags, *chosen], check=False).returncode
-    )
+    raise typer.Exit(subprocess.run([*_COMMAND, *flags, *chosen], check=False).returncode)
+
+
+def _names() -> list[str]:
+    """What may be asked for. The benchmarks are no part of the package, so they are asked."""
+    return subprocess.run([*_COMMAND, "--list"], check=True, capture_output=True, text=True).stdout.split()

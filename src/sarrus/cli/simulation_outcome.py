@@ -69,5 +69,7 @@ def where_it_diverged(trajectory: Trajectory, limits: bool) -> list[str]:
         tries.append("--integrator implicit (springs, dampers and PD gains)")
     if limits and any(np.isfinite([*body.joint.lower, *body.joint.upper]).any() for body in model.bodies):
         tries.append("--no-limits (are joints outside their limits?)")
-    lines.append(f"try {' or '.join(tries)}, smaller gains of a controller; `sarrus check` tells what is singular")
+    lines.append(f"try {' or '.join(tries)}, or smaller gains of the controller")
+    if model.spanning.active_constraints:
+        lines.append("`sarrus check` shows whether the loops close and which constraint rows are redundant")
     return lines

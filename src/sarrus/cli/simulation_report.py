@@ -93,7 +93,8 @@ def show(console: Console, summary: dict[str, Any]) -> None:
         table.add_row("time per step", f"{summary['us_per_step']:.3g} us")
         table.add_row("real-time factor", f"{summary['real_time_factor']:,.0f}")
     if summary["energy_drift"] is not None:
-        table.add_row("energy drift", f"{summary['energy_drift']:.1e} (relative to what was turned over)")
+        exchanged = "the peak kinetic energy plus the range of the potential energy"
+        table.add_row("energy drift", f"{summary['energy_drift']:.1e} (relative to {exchanged})")
     elif summary["energy_begin"] is not None:
         mean = ", mean of the robots" if summary["robots"] > 1 else ""
         table.add_row(
