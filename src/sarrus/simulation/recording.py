@@ -59,7 +59,7 @@ class Recorder:
             raise StateError(f"{folder}: there is already a recording here. `Recorder.resume` continues it")
         self._begin(folder, model, dict(settings or {}) | {"record_every": every}, megabytes)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / ABOUT).write_text(json.dumps(files.metadata(model, self.settings), indent=1))
+        self._describe()
 
     @classmethod
     def resume(cls, directory: str | PathLike[str], model: Model, *, megabytes: float = _MEGABYTES) -> Recorder:
@@ -80,6 +80,7 @@ class Recorder:
         recorder._begin(folder, model, settings, megabytes)
         if (last := recorder.final) is not None:
             recorder._seen, recorder._last = 1, last.time
+            recorder._like = files.read(files.recording_parts(folder)[0], model).part(slice(0, 1))
         return recorder
 
     def _begin(self, folder: Path, model: Model, settings: dict[str, Any], megabytes: float) -> None:
@@ -92,6 +93,7 @@ class Recorder:
         self._last = -np.inf  # when the last of them was
         self._pieces: list[Contents] = []  # that wait in memory
         self._stored = 0  # bytes of them
+        self._like: Contents | None = None  # the first state that is kept
 
     @property
     def final(self) -> State | None:
@@ -112,7 +114,7 @@ class Recorder:
         """
         axis = np.ndim(q) - 1
         arrays: dict[str, Any] = {name: np.expand_dims(x, axis) for name, x in {"q": q, "v": v, **fields}.items()}
-        self.extend(Trajectory(self.model, [time], **arrays))
+        self.extend(Trajectory(self.model, [time], settings=self.settings, **arrays))
 
     def extend(self, trajectory: Trajectory) -> None:
         """The states of a trajectory that come after those so far: it may begin with the last of them.
@@ -129,12 +131,27 @@ class Recorder:
 
     def _store(self, trajectory: Trajectory) -> None:
         arrays = {name: x.copy() for name, x in trajectory.arrays.items()}  # which somebody may go on to change
-        if self._pieces and set(arrays) != set(self._pieces[0].arrays):
-            raise StateError(f"recorded {', '.join(self._pieces[0].arrays)} so far, now {', '.join(arrays)}")
+        if self._like is None:
+            self._name_contacts(trajectory)
+            self._like = trajectory.contents.part(slice(0, 1))
+        elif set(arrays) != set(self._like.arrays):
+            raise StateError(f"recorded {', '.join(self._like.arrays)} so far, now {', '.join(arrays)}")
+        self._like._replace(settings=self.settings).check_continued_by(trajectory.contents)
         self._pieces.append(Contents(self.settings, trajectory.time.copy(), arrays))
         self._stored += sum(x.nbytes for x in arrays.values())
         if self._stored >= self._bytes:
             self.flush()
+
+    def _name_contacts(self, trajectory: Trajectory) -> None:
+        """Keep between which geometries contacts are: their numbers say nothing else."""
+        names = trajectory.settings.get("contact_names")
+        if "contacts" in trajectory.arrays and names != self.settings.get("contact_names"):
+            self.settings = self.settings | {"contact_names": names}
+            self._describe()
+
+    def _describe(self) -> None:
+        """Write what is said of all parts."""
+        (self.directory / ABOUT).write_text(json.dumps(files.metadata(self.model, self.settings), indent=1))
 
     def flush(self) -> None:
         """Write what is in memory as a part."""

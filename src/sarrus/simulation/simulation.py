@@ -27,6 +27,8 @@ from sarrus.simulation.contact.contact_linearization import (
 )
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes
+from sarrus.simulation.contact.pair_names import differing_pairs, same_pairs
+from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
@@ -34,6 +36,7 @@ from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters, tendons_of
 from sarrus.simulation.linearization import Linearization, Linearizer, ParametricLinearization
 from sarrus.simulation.open_step import STAGES
+from sarrus.simulation.origin import Origin, carried_over
 from sarrus.simulation.projection import check_closed, projection_interval, with_stabilization
 from sarrus.simulation.rollout_gradient import (
     ContactGradient,
@@ -303,22 +306,18 @@ class Simulation:
         """A step from any state with any inputs: they are changed where they must be, or explained."""
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         batch = len(q)
-        first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
+        first = self._steps_before(state)
         tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
         stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
         if type(stepper) is PythonStepper and not stepper.functions and kind not in self._step_calls:
-            call = StepCall(stepper.kernels, self.dt, self.threads)
+            call = StepCall(stepper.kernels, self._origin, self.threads)
             if call.fits:
                 self._step_calls[kind] = call
         carry = stepper.begin(q, v, first)
         if isinstance(state, StepResult):
             before = {"alive": state.alive, "forces0": state.forces, "warm0": state.warm} | state.carried
-            carry |= {
-                name: np.array(x, self.dtype).reshape(carry[name].shape)
-                for name, x in before.items()
-                if name in carry and x is not None
-            }
+            carry |= carried_over(before, carry, self.dtype)
         threads = stepper.kernels.step.calls.threads_for(batch, self.threads)
         rows, done = stepper.advance(
             carry, StepRange(batch, first, first + 1, first + 2, 1, self._fields, threads, dtype=self.dtype)
@@ -339,7 +338,29 @@ class Simulation:
         arrays["warm"] = carry["warm0"].reshape(*shape, -1).copy() if "warm0" in carry else None
         arrays.setdefault("contacts", None)
         count, time = first + 1, (first + 1) * self.dt
-        return StepResult(**arrays, step=np.full(shape, count, self.dtype), steps=count, time=time, carried=carried)
+        counted = {"step": np.full(shape, count, self.dtype), "steps": count, "time": time}
+        return StepResult(**arrays, **counted, carried=carried, origin=self._origin)
+
+    def contacts_of(self, state: StepResult) -> ContactRecord | None:
+        """What touched in the step that led to a state, where, and with what force: as `contacts` of a trajectory.
+
+        state    what `step` returned, of this simulation or of one with the same contacts
+        returns  a `ContactRecord` of s slots, (s, ...), or (B, s, ...) of a batch; None: nothing could touch
+        errors   `StateError`: a state that no step led to, or one of a simulation in which other pairs may touch
+
+        >>> simulation = sarrus.Simulation(sarrus.zoo.biped().with_ground(), dt=1e-3)
+        >>> contacts = simulation.contacts_of(simulation.step(simulation.start()))
+        >>> contacts.forces.shape == (*contacts.touching.shape, 3)
+        True
+        """
+        if not isinstance(state, StepResult):
+            raise StateError(f"contacts_of: expected what `step` returned, got {type(state).__name__}")
+        if state.contacts is None:
+            return None
+        pairs = state.origin.pairs or ()
+        if not same_pairs(pairs, self._origin.pairs):
+            raise StateError(f"contacts_of: contacts of other pairs: {differing_pairs(pairs, self._origin.pairs)}")
+        return ContactRecord.of(state.contacts, pairs)
 
     def linearize(
         self, state: State | StepResult, *, tau: Any = None, controls: Any = None, external_forces: Any = None
@@ -365,7 +386,7 @@ class Simulation:
         ((4, 4), (4, 2))
         """
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
-        first = state.steps if isinstance(state, StepResult) else round(state.time / self.dt)
+        first = self._steps_before(state)
         tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
         external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
         if self._contact is not None:
@@ -631,6 +652,18 @@ class Simulation:
         return known.setdefault((repr(self._step_settings), self._project_every, self.dt, self.dtype, names), {})
 
     @cached_property
+    def _origin(self) -> Origin:
+        """Of the states that a step leads to."""
+        return Origin.of(float(self.dt), self.stepped_model.n_rows, self._contact and self._step_settings.contact)
+
+    def _steps_before(self, state: State | StepResult) -> int:
+        """How many steps led to a state; an error in words if steps like these cannot go on from it."""
+        if not isinstance(state, StepResult):
+            return round(state.time / self.dt)
+        state.origin.check_continued_by(self._origin)
+        return state.steps
+
+    @cached_property
     def _step_calls(self) -> dict[tuple[bool, ...], StepCall]:
         """Steps that are ready, by which of tau, controls and external forces are not given."""
         return {}
@@ -644,7 +677,7 @@ class Simulation:
         if self.dtype != "float64":
             return replace(self, dtype="float64")._contact_steps(start, steps, tau, controls, external_forces)
         q, v, _ = initial_state(self.stepped_model, start.q, start.v)
-        first = start.steps if isinstance(start, StepResult) else round(start.time / self.dt)
+        first = self._steps_before(start)
         tau = np.zeros(self.stepped_model.nv) if tau is None and (controls is None or callable(controls)) else tau
         stepper = self._stepper(tau, controls, external_forces, len(q), first + steps, False, one_step=True)
         if stepper.functions or not isinstance(stepper, PythonStepper):
@@ -662,8 +695,8 @@ class Simulation:
                 self.stepped_model, self._traced_model, self._symbols, stepper.kernels.settings, sizes, u, self.dt
             )
         carry = stepper.begin(q, v, first)
-        if isinstance(start, StepResult) and start.warm is not None:
-            carry["warm0"] = np.array(start.warm, float).reshape(carry["warm0"].shape)
+        if isinstance(start, StepResult):
+            carry |= carried_over({"warm0": start.warm}, carry, float)
         return self._linearizers[key], inputs, *taken_steps(stepper, carry, span)
 
     def _linearizer(

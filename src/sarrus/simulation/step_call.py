@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sarrus.simulation.origin import Origin
 from sarrus.simulation.step_kernels import StepKernels
 from sarrus.spatial.arrays import Array
 
@@ -28,22 +29,23 @@ class StepResult(NamedTuple):
     iterations: Any
     status: Any  # `sarrus.Status`, the worst of this step and of a projection after it
     tau: Array
-    contacts: Array | None  # (18 slots + 1,): see `ContactRecord.of`; None where nothing can touch
+    contacts: Array | None  # (18 slots + 1,): `Simulation.contacts_of` reads it; None where nothing can touch
     warm: Array | None  # what the next step begins with: see `ContactSettings.cold`
     steps: int  # so far
     time: float
     carried: dict[str, Array]  # what an adaptive step hands on beside it
+    origin: Origin  # the steps that it came of
 
 
-_OUTPUTS = StepResult._fields[:-3]  # those of the kernel
+_OUTPUTS = StepResult._fields[:-4]  # those of the kernel
 _GIVEN = ("tau", "controls", "external_forces")
 
 
 class StepCall:
     """Steps of one kind: with or without tau, controls and external forces, of single states or batches."""
 
-    def __init__(self, kernels: StepKernels, dt: float, threads: int | None = None) -> None:
-        self._kernel, self._dt, self._threads = kernels.step, dt, threads
+    def __init__(self, kernels: StepKernels, origin: Origin, threads: int | None = None) -> None:
+        self._kernel, self._origin, self._dt, self._threads = kernels.step, origin, origin.dt, threads
         self._kernels = kernels
         # What the kernel takes, of a state, zeros, and what is given beside it.
         known = {name: n for n, name in enumerate((*StepResult._fields, "zero", "dt", *_GIVEN))}
@@ -53,12 +55,14 @@ class StepCall:
         takes, gives = set(self._kernel.input_names), self._kernel.output_names
         self._missing = (None,) * (len(_OUTPUTS) - len(gives))  # contacts, if nothing can touch
         self.fits = takes <= known.keys() | places.keys() and gives in (_OUTPUTS, _OUTPUTS[:-2])
-        self._constants = np.zeros((), self._kernel.dtype), np.full((), dt, self._kernel.dtype)
+        self._constants = np.zeros((), self._kernel.dtype), np.full((), self._dt, self._kernel.dtype)
         self._repeated: tuple[Array, Array] = np.zeros(0), np.zeros(0)
         self._pool: list[list[Array]] = []
 
     def __call__(self, state: StepResult, given: tuple[Any, ...]) -> StepResult | None:
         """The next state; None if something about the arrays needs to be changed or explained."""
+        if state.origin is not self._origin:
+            return None
         single = state.q.ndim == 1
         constants = self._constants if single else self._of_batch(len(state.q))
         arrays = self._pick((*state, *constants, *given))
@@ -73,7 +77,7 @@ class StepCall:
         count = state.steps
         if self._kernels.projection is not None:
             found = self._projected(found, self._kernels.is_due(count), single)
-        return tuple.__new__(StepResult, (*found, *self._missing, count + 1, (count + 1) * self._dt, {}))
+        return tuple.__new__(StepResult, (*found, *self._missing, count + 1, (count + 1) * self._dt, {}, self._origin))
 
     def _of_batch(self, batch: int) -> tuple[Array, Array]:
         """Zero, and the size of a step, for every state."""

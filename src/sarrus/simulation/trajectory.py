@@ -226,8 +226,10 @@ class Trajectory:
             raise StateError(f"append: trajectories of different models, {self.model.name!r} and {other.model.name!r}")
         if other.batch != self.batch:
             raise StateError(f"append: batches of different sizes, {self.batch} and {other.batch}")
-        if set(other.arrays) != set(self.arrays):
-            raise StateError(f"append: recorded {', '.join(self.arrays)}; the other {', '.join(other.arrays)}")
+        try:
+            self.contents.check_continued_by(other.contents)
+        except StateError as error:
+            raise StateError(f"append: {error}") from None
         if len(self) and len(other) and other.time[0] < self.time[-1]:
             raise StateError(f"append: the other starts at {other.time[0]:g} s, before {self.time[-1]:g} s")
         if len(self) and len(other) and other.time[0] == self.time[-1]:

@@ -19,6 +19,8 @@ import numpy as np
 
 from sarrus.errors import SarrusError, StateError, optional_package
 from sarrus.model.model import Model
+from sarrus.simulation.contact.pair_names import differing_pairs, same_pairs
+from sarrus.simulation.contact.record import slot_count
 from sarrus.spatial.arrays import Array
 
 SUFFIXES = (".npz", ".parquet")
@@ -48,6 +50,21 @@ class Contents(NamedTuple):
         """Some of the times."""
         arrays = {name: x[(slice(None),) * self._axis + (which,)] for name, x in self.arrays.items()}
         return Contents(self.settings, self.time[which], arrays)
+
+    def check_continued_by(self, other: Contents) -> None:
+        """Raise an error in words unless the arrays of both have the same names and mean the same."""
+        if set(other.arrays) != set(self.arrays):
+            raise StateError(f"recorded {', '.join(self.arrays)}; the other {', '.join(other.arrays)}")
+        if "contacts" not in self.arrays:
+            return
+        first, second = (x.settings.get("contact_names") for x in (self, other))
+        if not same_pairs(first, second):
+            raise StateError(f"contacts of other pairs: {differing_pairs(first, second)}")
+        sizes = [slot_count(x.arrays["contacts"]) for x in (self, other)]
+        if sizes[0] != sizes[1]:
+            raise StateError(
+                f"contacts in {sizes[0]} slots, then in {sizes[1]}: give both simulations as many (`slots`)"
+            )
 
     @staticmethod
     def joined(parts: Sequence[Contents]) -> Contents:

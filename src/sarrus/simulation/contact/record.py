@@ -17,6 +17,17 @@ SLOT_NUMBERS = 18
 CREEP = 1e-5  # m/s: what is slower than that, and than what the solver left, sticks
 
 
+def slot_count(recorded: Array) -> int:
+    """How many slots a step or a trajectory recorded, (..., 18 s + 1)."""
+    slots, rest = divmod(recorded.shape[-1], SLOT_NUMBERS)
+    if rest != 1:
+        raise StateError(
+            f"contacts: expected {SLOT_NUMBERS} numbers for each slot and the residual, got {recorded.shape[-1]}. "
+            "Were they recorded by another version?"
+        )
+    return slots
+
+
 class ContactState(IntEnum):
     """What a contact does in a step.
 
@@ -77,12 +88,7 @@ class ContactRecord:
         errors    `StateError`: another count of numbers
         """
         numbers = np.asarray(recorded, float)
-        if numbers.shape[-1] % SLOT_NUMBERS != 1:
-            raise StateError(
-                f"contacts: expected {SLOT_NUMBERS} numbers for each slot and the residual, got {numbers.shape[-1]}. "
-                "Were they recorded by another version?"
-            )
-        slots = numbers[..., :-1].reshape(*numbers.shape[:-1], -1, SLOT_NUMBERS)
+        slots = numbers[..., :-1].reshape(*numbers.shape[:-1], slot_count(numbers), SLOT_NUMBERS)
         points, normals, forces, torques, velocities = (slots[..., k : k + 3] for k in (2, 5, 8, 11, 14))
         which = slots[..., 0].astype(int)
         velocities = np.where((which >= 0)[..., None], velocities, 0.0)  # those of an empty slot mean nothing
@@ -93,7 +99,7 @@ class ContactRecord:
     def __getitem__(self, part: Any) -> ContactRecord:
         """Those of a part in time, or of one robot: `contacts[-1]`, `contacts[3, ::10]`."""
         *arrays, names = (getattr(self, name) for name in self.__dataclass_fields__)
-        return ContactRecord(*(x[part] for x in arrays), names)
+        return ContactRecord(*[x[part] for x in arrays], names=names)
 
     @property
     def touching(self) -> Array:
