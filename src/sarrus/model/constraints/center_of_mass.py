@@ -15,15 +15,19 @@ from sarrus.model.constraints.constraint import Constraint, Kind
 class CenterOfMass(Constraint):
     """The robot's centre of mass moves as prescribed along some axes of the world: rows on all bodies.
 
+    axes     of the world, in the order of the rows
+    desired  (m,) acceleration along them, m/s^2; None: zero; "input": given at run time
+    at       (m,) where it is held along those axes, m; None: velocity feedback only
+
     Forces act on the robot at its centre of mass, along those axes; each body gets a share in proportion to its mass.
 
     >>> sarrus.center_of_mass_constraint("xy").size
     2
     """
 
-    axes: str = "xyz"  # of the world, in the order of the rows
-    desired: Any = field(default=None, kw_only=True)  # (m,) m/s^2, or "input"
-    at: Any = field(default=None, kw_only=True)  # (m,) along those axes
+    axes: str = "xyz"
+    desired: Any = field(default=None, kw_only=True)
+    at: Any = field(default=None, kw_only=True)
     kind = Kind.CENTER_OF_MASS
 
     @answer
