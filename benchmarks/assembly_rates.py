@@ -23,6 +23,7 @@ import numpy as np
 import yaml
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.robots import shared_directory
 from benchmarks.written_figures import measured, write_figures
 from sarrus.model.state import outside_limits, starting_configuration
@@ -134,7 +135,12 @@ def row(name: str, model: sarrus.Model, count: int) -> str:
 
 
 def main() -> None:
-    words = [word for word in sys.argv[1:] if word != "--write"]
+    parser = parser_of(__doc__, writes="loops_stay_closed.md")
+    parser.add_argument(
+        "words", nargs="*", metavar="SEEDS | NAME", help="how many seeds (1,000), names of robots (all)"
+    )
+    given = parser.parse_args()
+    words = given.words
     count = int(words[0]) if words and words[0].isdigit() else 1000
     lines = [
         "| robot | nv | rows | project: closed | within limits | iterations | time | assemble: closed (same branch) |",
@@ -148,7 +154,7 @@ def main() -> None:
         except sarrus.errors.SarrusError as error:
             lines.append(f"| {name} | {type(error).__name__}: {error} |")
         print(lines[-1], flush=True)
-    if "--write" in sys.argv[1:]:
+    if given.write:
         said = measured("assembly_rates", "all cores")
         write_figures("loops_stay_closed.md", "assembly_rates", "\n".join([said, "", *lines]))
 

@@ -10,12 +10,12 @@ that are tiny, huge, infinite or not numbers; results are compared bit by bit, w
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.command_line import parser_of
 from sarrus.codegen.emit.backend import LLVM, X86
 from sarrus.codegen.emit.host import has_wide_registers
 from sarrus.codegen.runtime.native import build_native
@@ -60,12 +60,17 @@ def differences(case: Case, dtype: str, width: int) -> int:
     return found
 
 
-def main(words: list[str]) -> None:
-    cases = list(FIRST.values()) if "--first" in words else CASES
-    words = [word for word in words if word != "--first"]
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "words", nargs="*", help="words that the names of cases contain; all of them (default: every case)"
+    )
+    parser.add_argument("--first", action="store_true", help="one choice of options per algorithm")
+    given = parser.parse_args()
+    cases = list(FIRST.values()) if given.first else CASES
     compared, different, start = 0, 0, time.perf_counter()
     for case in cases:
-        if not all(word in str(case) for word in words):
+        if not all(word in str(case) for word in given.words):
             continue
         for dtype in DTYPES:
             for width in WIDTHS:
@@ -78,4 +83,4 @@ def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

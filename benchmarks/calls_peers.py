@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.robots import shared_directory, tree_of, urdf_path
 from sarrus.cli.bench import interleaved, ratio
 from tests.algorithms.test_loops_against_pinocchio import Loops
@@ -142,4 +143,5 @@ def batch_line() -> str:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

@@ -6,19 +6,19 @@ docs/hooks/casadi.md.
 
 from __future__ import annotations
 
-import sys
 import time
 
 import numpy as np
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.written_figures import measured, write_figures
 from examples.steer_five_bar import transcribed, ways
 
 ROUNDS = 5
 
 
-def main() -> None:
+def main(write: bool) -> None:
     model = sarrus.zoo.five_bar()
     start = sarrus.neutral(model)
     goal = sarrus.forward_kinematics(model, start, frames=("tool",)).position[0] + np.array([0.05, 0.0, -0.03])
@@ -46,9 +46,9 @@ def main() -> None:
         f"The solutions differ by {off:.0e}.",
     ]
     print("\n".join(lines))
-    if "--write" in sys.argv:
+    if write:
         write_figures("hooks/casadi.md", "casadi", "\n".join([measured("casadi_external"), "", *lines]))
 
 
 if __name__ == "__main__":
-    main()
+    main(parser_of(__doc__, writes="hooks/casadi.md").parse_args().write)

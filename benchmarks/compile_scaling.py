@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+from benchmarks.command_line import parser_of
 from benchmarks.written_figures import measured, write_figures
 
 PER_LINK = 200  # instructions, about
@@ -63,8 +64,10 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--links"]:
         print(measure(int(words[1])))
         return
-    sizes = [word for word in words if word != "--write"]
-    most = int(sizes[0]) if sizes else 1_000_000
+    parser = parser_of(__doc__, writes="kernels.md")
+    parser.add_argument("instructions", nargs="?", type=int, default=1_000_000, help="of the longest code (1,000,000)")
+    given = parser.parse_args(words)
+    most = given.instructions
     lines = [f"| links | instructions | {' | '.join(STAGES)} | all |", "|---:" * (len(STAGES) + 3) + "|"]
     print("\n".join(lines))
     links = SMALLEST
@@ -73,7 +76,7 @@ def main(words: list[str]) -> None:
         lines.append(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
         print(lines[-1], flush=True)
         links = links * 2 if 2 * links * PER_LINK <= 1.1 * most or links * PER_LINK > 0.9 * most else most // PER_LINK
-    if "--write" in words:
+    if given.write:
         write_figures("kernels.md", "compile_scaling", "\n".join([measured("compile_scaling"), "", *lines]))
 
 

@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.command_line import parser_of
+
 HERE = Path(__file__).resolve().parents[1]
 CASES = {  # by how much the time should have fallen
     "Talos aba": 4.0, "Cassie lcaba": 4.0, "Digit lcaba": 4.0, "Cassie simulate": 4.0,
@@ -135,16 +137,19 @@ def main(words: list[str]) -> None:
         seconds, numbers = first_call(asked["case"], asked["state"], asked["knows_contacts"])
         print(json.dumps({"seconds": seconds, "numbers": numbers.tolist()}))
         return
-    if not words:
-        raise SystemExit(__doc__)
-    keeps, words = "--write" in words, [word for word in words if word != "--write"]
-    repetitions = int(words[1]) if len(words) > 1 else 3
+    parser = parser_of(__doc__, writes="kernels.md")
+    parser.add_argument("checkout", type=Path, help="the other one")
+    parser.add_argument("repetitions", nargs="?", type=int, default=3)
+    parser.add_argument(
+        "words", nargs="*", help="words that the names of cases contain; all of them (default: every case)"
+    )
+    given = parser.parse_args(words)
     rows: dict[str, list[str]] = {}
     for case in CASES:
-        if all(word in case for word in words[2:]):
-            rows[case] = compare(case, Path(words[0]).resolve(), repetitions)
+        if all(word in case for word in given.words):
+            rows[case] = compare(case, given.checkout.resolve(), given.repetitions)
             print("\n".join(rows[case]), flush=True)
-    if keeps:
+    if given.write:
         from benchmarks.written_figures import figures, write_figures
 
         written = figures("kernels.md", "compile_times").splitlines()

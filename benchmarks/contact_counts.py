@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from benchmarks.command_line import parser_of
 from sarrus.codegen.tape.graph import Graph
 from sarrus.codegen.tape.tape import OpCount, Port, tape_of
 from sarrus.mechanics.contact.narrow_phase import PAIRS, touch_count, touches
@@ -57,4 +58,5 @@ def table() -> str:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     print(table())

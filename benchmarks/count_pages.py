@@ -13,6 +13,7 @@ from typing import Any
 
 import sarrus
 from benchmarks import contact_counts, op_count_tricks, osim_counts
+from benchmarks.command_line import parser_of
 from benchmarks.embedding_counts import count, counts
 from benchmarks.geared_robots import HYBRIDS, ROBOTS
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
@@ -174,6 +175,11 @@ PAGES: dict[tuple[str, str], Callable[[], str]] = {
 
 
 def main() -> int:
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="only say what is stale; the exit code is 1 if anything is"
+    )
+    check = parser.parse_args().check
     stale = 0
     for (page, name), make in PAGES.items():
         try:
@@ -184,9 +190,9 @@ def main() -> int:
         is_stale = figures(page, name).strip() != text.strip()
         stale += is_stale
         print(f"{page}, {name}: {'stale' if is_stale else 'as counted'}")
-        if is_stale and "--check" not in sys.argv[1:]:
+        if is_stale and not check:
             write_figures(page, name, text)
-    return 1 if stale and "--check" in sys.argv[1:] else 0
+    return 1 if stale and check else 0
 
 
 if __name__ == "__main__":

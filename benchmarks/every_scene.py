@@ -19,6 +19,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command_line import parser_of
 from benchmarks.robots import shared_directory
 from sarrus import zoo
 
@@ -41,6 +42,9 @@ class Outcome(NamedTuple):
     seconds: float  # of the whole command
     summary: dict | None
     said: str
+
+
+KINDS = ("scenes", "robots", "parallel", "zoo")
 
 
 def commands(kinds: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -113,10 +117,10 @@ def main(kinds: list[str], seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    length = 2.0
-    if "--seconds" in words:
-        at = words.index("--seconds")
-        length = float(words[at + 1])
-        del words[at : at + 2]
-    main(words or ["scenes", "robots", "parallel", "zoo"], length)
+    parser = parser_of(__doc__)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join(KINDS)} (default: all)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each simulation")
+    given = parser.parse_args()
+    if unknown := set(given.kinds) - set(KINDS):
+        parser.error(f"no such kind: {', '.join(sorted(unknown))}. Valid: {', '.join(KINDS)}")
+    main(given.kinds or list(KINDS), given.seconds)

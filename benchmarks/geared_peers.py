@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.geared_robots import mini_cheetah
 from benchmarks.loop_systems import MissingFileError
 from benchmarks.robots import shared_directory
@@ -94,4 +95,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     sys.exit(main())

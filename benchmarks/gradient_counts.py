@@ -7,8 +7,7 @@ write: the table in docs/differentiation.md is written again
 
 from __future__ import annotations
 
-import sys
-
+from benchmarks.command_line import parser_of
 from benchmarks.derivative_counts import FEET
 from benchmarks.robots import shared_directory, tree_of, urdf_path
 from benchmarks.written_figures import write_figures
@@ -34,7 +33,7 @@ def looped() -> dict[str, Model]:
     return found | {"biped": zoo.biped(), "stewart": zoo.stewart()}
 
 
-def main() -> None:
+def main(write: bool) -> None:
     rows = ["| | value | and vjp | | and jvp | |", "|---|---:|---:|---:|---:|---:|"]
     print("\n".join(rows))
     pairs = [(robot, model, name) for robot, model in robots().items() for name in ("aba", "rnea")]
@@ -47,9 +46,9 @@ def main() -> None:
         ratios = f"{vjp:,} | {vjp / value:.2f}x | {jvp:,} | {jvp / value:.2f}x"
         rows.append(f"| {name}, {robot} | {value:,} | {ratios} |")
         print(rows[-1])
-    if "--write" in sys.argv[1:]:
+    if write:
         write_figures("differentiation.md", "gradient_counts", "\n".join(rows))
 
 
 if __name__ == "__main__":
-    main()
+    main(parser_of(__doc__, writes="differentiation.md").parse_args().write)

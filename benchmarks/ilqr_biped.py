@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import sarrus
+from benchmarks.command_line import parser_of
 from examples.ilqr import Solution, Task, ilqr
 from sarrus import zoo
 from sarrus.simulation.joint_forces import effort_limits
@@ -75,4 +76,5 @@ def draw(rollout: sarrus.Trajectory, found: Solution) -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import sarrus
+from benchmarks.command_line import parser_of
 
 EXTRAS = ("casadi", "plots", "parquet", "viewer", "peers", "jax", "torch", "gym", "ray")
 
@@ -59,4 +60,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     main()

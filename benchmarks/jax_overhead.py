@@ -6,13 +6,13 @@ kernel on one thread. Interleaved, medians of rounds. --write puts the table int
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 
 import numpy as np
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.written_figures import measured, write_figures
 from sarrus.codegen.runtime.program import Gather, Program, Run, Scatter
 
@@ -34,7 +34,7 @@ def natively(kernel: sarrus.Kernel, arrays: list[np.ndarray]) -> Callable[[], No
     return lambda: program.run(1, LENGTH)
 
 
-def main() -> None:
+def main(write: bool) -> None:
     import jax
     import jax.numpy as jnp
 
@@ -69,9 +69,9 @@ def main() -> None:
             f"| {np.median(vmap):.0f} us | {np.median(batch):.0f} us | {np.median(vmap / batch):.2f} |"
         )
     print("\n".join(lines))
-    if "--write" in sys.argv:
+    if write:
         write_figures("hooks/jax.md", "jax", "\n".join([measured("jax_overhead"), "", *lines]))
 
 
 if __name__ == "__main__":
-    main()
+    main(parser_of(__doc__, writes="hooks/jax.md").parse_args().write)

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.command_line import parser_of
+
 HERE = Path(__file__).resolve().parents[1]
 CASES = (
     "Talos aba", "Talos pv_early", "Go1 aba", "Cassie lcaba", "Cassie bbo", "Cassie prox_bbo", "Digit lcaba",
@@ -138,17 +140,20 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--serve"]:
         serve(*words[1:])
         return
-    if not words:
-        raise SystemExit(__doc__)
-    keeps, words = "--write" in words, [word for word in words if word != "--write"]
-    rounds = int(words[1]) if len(words) > 1 else 15
+    parser = parser_of(__doc__, writes="kernels.md")
+    parser.add_argument("checkout", type=Path, help="the other one")
+    parser.add_argument("rounds", nargs="?", type=int, default=15)
+    parser.add_argument(
+        "words", nargs="*", help="words that the names of cases contain; all of them (default: every case)"
+    )
+    given = parser.parse_args(words)
     rows = ["| kernel | operations before | now | batch before | now | ratio | single before | now | ratio |"]
     rows += ["|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for case in CASES:
-        if all(word in case for word in words[2:]):
-            rows.append(compare(case, Path(words[0]).resolve(), rounds))
+        if all(word in case for word in given.words):
+            rows.append(compare(case, given.checkout.resolve(), given.rounds))
             print(rows[-1], flush=True)
-    if keeps:
+    if given.write:
         from benchmarks.written_figures import write_figures
 
         write_figures("kernels.md", "kernel_speeds", "\n".join(rows))

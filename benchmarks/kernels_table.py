@@ -16,6 +16,7 @@ from rich.progress import track
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.written_figures import measured, write_figures
 from sarrus.cli.bench import measure
 from sarrus.errors import SarrusError
@@ -29,7 +30,7 @@ WANTED = {"talos_full_v2": (18.0, 3.0), "go1": (11.0, 2.0)}  # batch, single
 
 def row_of(name: str) -> dict[str, Any] | str:
     path = example_robots()[name]
-    model = None
+    model, reason = None, ""
     for floating in (True, False):
         try:
             model = sarrus.load_urdf(path, floating_base=floating, allow_nonphysical=True).without_constraints()
@@ -59,8 +60,11 @@ def row_of(name: str) -> dict[str, Any] | str:
     }
 
 
-def main(arguments: list[str]) -> int:
-    names = [a for a in arguments if not a.startswith("--")] or list(example_robots())
+def main() -> int:
+    parser = parser_of(__doc__, writes="kernels.md")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of robots of example-robot-data (default: all)")
+    given = parser.parse_args()
+    names = given.names or list(example_robots())
     console = Console()
     rows, skipped, failures = [], [], []
     for name in track(names, console=console, transient=True):
@@ -86,7 +90,7 @@ def main(arguments: list[str]) -> int:
     for row in cells:
         table.add_row(*row)
     console.print(table)
-    if "--write" in arguments:
+    if given.write:
         lines = [
             measured("kernels_table"),
             "",
@@ -102,4 +106,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.loop_systems import SYSTEMS, MissingFileError
 from sarrus.cli.bench import Timing, interleaved
 from sarrus.model.state import random_state
@@ -71,15 +72,19 @@ def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def main(arguments: list[str]) -> int:
-    console = Console(stderr="--json" in arguments, width=150)
+def main() -> int:
+    parser = parser_of(__doc__)
+    parser.add_argument("--json", action="store_true", help="print rows as JSON, and tables and verdicts on stderr")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds of timing")
+    given = parser.parse_args()
+    console = Console(stderr=given.json, width=150)
     rows = []
     for name in SYSTEMS:
         try:
-            rows.append(measure(name, 3 if "--quick" in arguments else 7))
+            rows.append(measure(name, 3 if given.quick else 7))
         except MissingFileError as error:
             console.print(f"skipped {name}: no {error}")
-    if "--json" in arguments:
+    if given.json:
         print(json.dumps(rows, indent=2))
     else:
         show(console, rows)
@@ -119,4 +124,4 @@ def failures(console: Console, rows: list[dict[str, Any]]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.robots import shared_directory
 from sarrus.cli.bench import Timing, interleaved, ratio
 
@@ -93,4 +94,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    parser_of(__doc__).parse_args()
     sys.exit(main())

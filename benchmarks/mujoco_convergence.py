@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.mujoco_pair import FORCES, Pair, load_pair
 from benchmarks.written_figures import computed, write_figures
 from sarrus.importers.mujoco_state import from_mujoco_state, to_mujoco_state
@@ -28,7 +29,7 @@ DT, SECONDS, STATES = 1e-4, 0.1, 8
 WANTED = {"acceleration": 2e-3, "position": 1e-4}
 
 
-def main() -> int:
+def main(write: bool) -> int:
     console = Console(width=130)
     try:
         import mujoco
@@ -58,7 +59,7 @@ def main() -> int:
         show(console, f"{pair.model.name}: after {SECONDS} s, rad or m", "time constant", TIMES, positions)
         failed += verdict(console, pair, "position", positions)
         found[name] = (errors, positions)
-    if "--write" in sys.argv[1:] and len(found) == len(ROBOTS):
+    if write and len(found) == len(ROBOTS):
         write_figures("simulation.md", "mujoco_convergence", tables(found))
     return 1 if failed else 0
 
@@ -142,4 +143,4 @@ def verdict(console: Console, pair: Pair, kind: str, errors: list[float]) -> int
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(parser_of(__doc__, writes="simulation.md").parse_args().write))

@@ -16,6 +16,7 @@ from inspect import Parameter, cleandoc
 from pathlib import Path
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.count_table import CONTACTS
 from benchmarks.geared_robots import mini_cheetah
 from benchmarks.loop_systems import MissingFileError
@@ -146,18 +147,23 @@ def written(algorithm: sarrus.Algorithm, robots: bool = True) -> str:
     return f"{text.rstrip()}\n\n## Facts and counts\n{block(algorithm)}\n"
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="only say what is stale; the exit code is 1 if anything is"
+    )
+    check = parser.parse_args().check
     stale = []
     for name, algorithm in sarrus.catalog().items():
         path = PAGES / f"{name}.md"
         text = written(algorithm)
         if not path.is_file() or path.read_text() != text:
             stale.append(name)
-            if "--check" not in arguments:
+            if not check:
                 path.write_text(text)
-    print(f"{len(stale)} pages {'are stale' if '--check' in arguments else 'rewritten'}: {', '.join(stale) or 'none'}")
-    return 1 if stale and "--check" in arguments else 0
+    print(f"{len(stale)} pages {'are stale' if check else 'rewritten'}: {', '.join(stale) or 'none'}")
+    return 1 if stale and check else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

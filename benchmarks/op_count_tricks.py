@@ -7,7 +7,6 @@ Each variant is validated against the full method on random states before its op
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -15,6 +14,7 @@ from unittest.mock import patch
 import numpy as np
 
 import sarrus
+from benchmarks.command_line import parser_of
 from sarrus.cli.arguments import robot_from
 from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.graph import Graph
@@ -169,4 +169,8 @@ def table(robots: list[str] | None = None) -> str:
 
 
 if __name__ == "__main__":
-    print(table(sys.argv[1:]))
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "robots", nargs="*", metavar="ROBOT", help="as `sarrus info` takes them (default: four of them)"
+    )
+    print(table(parser.parse_args().robots))

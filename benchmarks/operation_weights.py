@@ -11,13 +11,13 @@ between: the fit has a factor per mechanism.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 
 import sarrus
-from benchmarks.plan_table import compiled, label, measured, option, states_of
+from benchmarks.command_line import parser_of
+from benchmarks.plan_table import compiled, label, measured, states_of
 from benchmarks.planned_mechanisms import MECHANISMS
 from sarrus.codegen.tape.graph import Op
 from sarrus.codegen.tape.tape import Tape
@@ -64,8 +64,10 @@ def fitted(groups: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     return x
 
 
-def main(arguments: list[str]) -> int:
-    only = option(arguments, "only")
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--only", metavar="NAME;NAME;...", help="mechanisms (default: all)")
+    only = parser.parse_args().only
     groups, used = [], []
     for name in only.split(";") if only else NAMES:
         model = MECHANISMS[name]()
@@ -87,7 +89,6 @@ def main(arguments: list[str]) -> int:
     print(
         f"{len(off)} kernels; relative error of the fit: median {np.median(off):.1%}, 90 % {np.quantile(off, 0.9):.1%}"
     )
-    return 0
 
 
 def nonnegative(A: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -102,4 +103,4 @@ def nonnegative(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -16,7 +16,6 @@ method, or the plan, says something else of the same state with other last digit
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable
@@ -28,6 +27,7 @@ from benchmarks.adversary.mechanisms import FAMILIES, make
 from benchmarks.adversary.oracle import EPS, size_of
 from benchmarks.adversary.trial import DRAWS, LAST, cases_of, outcomes_of
 from benchmarks.adversary.verdict import Case, Outcome, relative_error
+from benchmarks.command_line import parser_of
 from sarrus.errors import SarrusError
 from sarrus.planning.candidates import structural_method
 
@@ -90,19 +90,21 @@ def on_the_edge(case: Case, k: int, kernels: Iterable[sarrus.Kernel]) -> bool:
     return any(len(set(np.asarray(kernel(*near, threads=1).status))) > 1 for kernel in kernels)
 
 
-def main(arguments: list[str]) -> int:
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("seeds", nargs="?", type=int, default=1, help="how many mechanisms of each family (1)")
+    parser.add_argument("first", nargs="?", type=int, default=0, help="the first seed (0)")
+    given = parser.parse_args()
     total: Counter[str] = Counter()
-    count, first = (int(x) for x in (*arguments, *("1", "0")[len(arguments) :]))
     for family in (f for f in FAMILIES if f not in LEFT_OUT):
-        for seed in range(first, first + count):
+        for seed in range(given.first, given.first + given.seeds):
             try:
                 total.update(compared(family, seed))
             except SarrusError as error:
                 print(f"  {family} {seed}: {error}", flush=True)
     for name, count in total.items():
         print(f"{name:<44} {count:,}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

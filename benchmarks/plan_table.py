@@ -26,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.loop_systems import MissingFileError
 from benchmarks.planned_mechanisms import MECHANISMS
 from benchmarks.written_figures import write_figures
@@ -115,20 +116,24 @@ def measured(model: sarrus.Model, kernels: dict[str, sarrus.Kernel]) -> dict[str
     return {name: 1e9 * seconds / BATCH for name, seconds in least.items()}
 
 
-def option(arguments: list[str], name: str) -> str | None:
-    return next((x.split("=", 1)[1] for x in arguments if x.startswith(f"--{name}=")), None)
-
-
-def main(arguments: list[str]) -> int:
-    only, keep, minutes = (option(arguments, name) for name in ("only", "keep", "minutes"))
-    file = None if keep is None else Path(keep)
+def main() -> None:
+    parser = parser_of(__doc__, writes="planning.md")
+    parser.add_argument("--only", metavar="NAME;...", help="mechanisms (default: all)")
+    kernels = parser.add_mutually_exclusive_group()
+    kernels.add_argument("--times", action="store_true", help="compile and time candidates, too")
+    kernels.add_argument("--compile-only", action="store_true", help="fill the cache of kernels")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="JSON lines, of rows that are done")
+    parser.add_argument("--minutes", type=float, help="end after so many")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    given = parser.parse_args()
+    only, file, minutes = given.only, given.keep, given.minutes
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file is not None and file.is_file() else []
     done, start = {row["mechanism"] for row in rows}, time.monotonic()
     for name in only.split(";") if only else MECHANISMS:
-        if name in done or (minutes and time.monotonic() - start > 60.0 * float(minutes)):
+        if name in done or (minutes and time.monotonic() - start > 60.0 * minutes):
             continue
         try:
-            rows.append(row_of(name, "--times" in arguments, "--compile-only" in arguments))
+            rows.append(row_of(name, given.times, given.compile_only))
         except MissingFileError as error:
             print(f"{name}: {error} is not here", file=sys.stderr)
             continue
@@ -137,13 +142,12 @@ def main(arguments: list[str]) -> int:
             with file.open("a") as stream:
                 stream.write(json.dumps(rows[-1]) + "\n")
     rows.sort(key=lambda row: list(MECHANISMS).index(row["mechanism"]))
-    if "--json" in arguments:
+    if given.json:
         print(json.dumps(rows))
     else:
         show(rows)
-    if "--write" in arguments:
+    if given.write:
         write_figures("planning.md", "plan_table", markdown(rows))
-    return 0
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:
@@ -186,4 +190,4 @@ def _cell(value: Any, column: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

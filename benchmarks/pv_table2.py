@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.robots import tree_of, urdf_path
 from sarrus.cli.bench import Case, Timing, interleaved, ratio
 
@@ -159,9 +160,13 @@ def measure(
     return row
 
 
-def main(arguments: list[str]) -> int:
-    rounds = 3 if "--quick" in arguments else 9
-    console = Console(stderr="--json" in arguments)
+def main() -> int:
+    parser = parser_of(__doc__)
+    parser.add_argument("--json", action="store_true", help="print rows as JSON, and tables and verdicts on stderr")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds of timing")
+    given = parser.parse_args()
+    rounds = 3 if given.quick else 9
+    console = Console(stderr=given.json)
     rows = []
     for robot, label, what in ROWS:
         with console.status(f"{robot} {label}"):
@@ -170,7 +175,7 @@ def main(arguments: list[str]) -> int:
             console.print(f"skipped {robot} {label}: no robot file")
         else:
             rows.append(row)
-    if "--json" in arguments:
+    if given.json:
         print(json.dumps(rows, indent=2))
     else:
         show(console, rows)
@@ -226,4 +231,4 @@ def failures(console: Console, rows: list[dict[str, Any]]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.pv_table2 import constrained
 from benchmarks.robots import tree_of, urdf_path
 
@@ -22,7 +23,10 @@ WEIGHTS = [10.0**k for k in range(2, 13)]
 METHODS = ("pv_soft", "ltl_soft")
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
+    parser = parser_of(__doc__)
+    parser.add_argument("--plot", metavar="FILE.png", help="draw the figure")
+    given = parser.parse_args()
     console = Console()
     path = urdf_path("talos_full_v2")
     if path is None:
@@ -49,8 +53,8 @@ def main(arguments: list[str]) -> int:
         shown = [f"{np.median(x):.1e} ({np.quantile(x, 0.95):.1e})" for x in (residual, difference)]
         table.add_row(name, "hard" if np.isinf(weight) else f"{weight:.0e}", *shown)
     console.print(table)
-    if "--plot" in arguments:
-        plot(rows, arguments[arguments.index("--plot") + 1])
+    if given.plot:
+        plot(rows, given.plot)
     return 0
 
 
@@ -86,4 +90,4 @@ def plot(rows: list[tuple[str, float, np.ndarray, np.ndarray]], path: str) -> No
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -7,9 +7,8 @@ Validated, then timed interleaved. `--write` puts the table into the page, with 
 
 from __future__ import annotations
 
-import sys
-
 import sarrus
+from benchmarks.command_line import parser_of
 from benchmarks.written_figures import measured, write_figures
 from sarrus.cli.bench import measure
 from sarrus.importers.load import example_robot
@@ -43,13 +42,12 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def main(arguments: list[str]) -> int:
+def main(write: bool) -> None:
     found = table()
     print(found)
-    if "--write" in arguments:
+    if write:
         write_figures("kernels.md", "speeds", found)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(parser_of(__doc__, writes="kernels.md").parse_args().write)
