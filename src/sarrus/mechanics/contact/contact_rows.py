@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.mechanism import Mechanism
+from sarrus.model.flying_bodies import flying_bodies
 from sarrus.model.topology import AbstractTree
 from sarrus.model.tree import tree_of
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
@@ -90,14 +91,18 @@ class Bend(NamedTuple):
 
 
 def node_bends(at: Mechanism, poses: Poses, v: Array, twists: Sequence[Twist]) -> list[Bend]:
-    """Of every body's node. A joint's own motion is taken as straight, or about an axis that its parent moves."""
-    tree, bends = tree_of(at.model), list[Bend]()
+    """Of every body's node. A joint's own motion is taken as straight, or about an axis that its parent moves; of a
+    body that flies by itself, that of its centre of mass.
+    """
+    tree, bends, flying = tree_of(at.model), list[Bend](), flying_bodies(at.model)
     with stage("velocities"):
-        for node, (R, p), joint, span, twist in zip(
-            tree.nodes, poses, at.joints, at.model.layout.v, twists, strict=True
+        for k, (node, (R, p), joint, span, twist) in enumerate(
+            zip(tree.nodes, poses, at.joints, at.model.layout.v, twists, strict=True)
         ):
             linear, angular = np.zeros(3), np.zeros(3)
-            if node.parent >= 0:
+            if k in flying:
+                linear = -cross(twist.angular, cross(twist.angular, R @ flying[k]))
+            elif node.parent >= 0:
                 parent, moved = bends[node.parent], joint.S @ v[span]
                 linear = parent.at(p) + 2.0 * cross(parent.twist.angular, R @ moved[:3])
                 angular = parent.angular + cross(parent.twist.angular, R @ moved[3:])

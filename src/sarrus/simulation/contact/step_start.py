@@ -10,6 +10,7 @@ from sarrus.mechanics.mechanism import Mechanism, mechanism
 from sarrus.model.model import Model
 from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.free_motion import FreeMotion, free_motion
+from sarrus.simulation.contact.straight_motion import without_flight
 from sarrus.simulation.step import forces_of
 from sarrus.spatial.arrays import Array, Scalar
 
@@ -60,4 +61,4 @@ def velocity_midway(model: Model, q: Array, v: Array, dt: Scalar, added: Array) 
     added  (nv,) to the inertia of joints
     """
     coasting = mechanism(model.with_gravity(np.zeros(3)), q, v, np.zeros(model.nv))
-    return free_motion(coasting, added).velocity(v, 0.5 * dt)
+    return without_flight(model, free_motion(coasting, added).velocity(v, 0.5 * dt))
