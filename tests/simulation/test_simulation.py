@@ -230,3 +230,28 @@ def test_step_sizes_share_a_kernel(integrator):
     assert states[0].time == pytest.approx(finer.time)
     np.testing.assert_allclose(states[0].q, finer.q, atol=1e-4)
     assert np.abs(states[0].q - finer.q).max() > 0.0
+
+
+def test_shapes_of_what_is_wrong_are_those_that_were_given():
+    """Forces on bodies are flattened on the way, and steps have no axis of time: messages show neither."""
+    simulation = sarrus.Simulation(sarrus.zoo.chain(2), dt=1e-3)
+    on_bodies = r"external_forces: expected shape \(2, 6\), \(10, 2, 6\) or \(1, 10, 2, 6\), got "
+    for shape, shown in (((12,), r"\(12,\)"), ((3, 2, 6), r"\(3, 2, 6\)"), ((2, 10, 2, 6), r"\(2, 10, 2, 6\)")):
+        with pytest.raises(StateError, match=on_bodies + shown):
+            simulation.run(steps=10, external_forces=np.zeros(shape))
+    pushes = np.zeros((10, 2, 6))
+    pushes[3, 1, 2] = np.inf
+    with pytest.raises(StateError, match=r"external_forces\[3, 1, 2\] is inf"):
+        simulation.run(steps=10, external_forces=pushes)
+    state = simulation.start(np.zeros((3, 2)))
+    for given, words in (
+        (
+            {"external_forces": np.zeros((2, 2, 6))},
+            r"external_forces: expected shape \(2, 6\) or \(3, 2, 6\), got \(2, 2, 6\)",
+        ),
+        ({"tau": np.zeros((2, 2))}, r"tau: expected shape \(2,\) or \(3, 2\), got \(2, 2\)"),
+        ({"tau": np.zeros((3, 1, 2))}, r"tau: expected shape \(2,\) or \(3, 2\), got \(3, 1, 2\)"),
+    ):
+        for ask in (simulation.step, simulation.linearize):
+            with pytest.raises(StateError, match=words):
+                ask(state, **given)

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -217,9 +218,10 @@ def evaluate(model: Model, method: AnyAlgorithm, arrays: dict[str, Array], **opt
     shapes = {port.name: port.shape(model) for port in method.inputs}
     first = next(iter(arrays))
     lead = arrays[first].shape[: arrays[first].ndim - len(shapes[first])]
-    flat = {n: np.ascontiguousarray(x, dtype=float).reshape(-1, *shapes[n]) for n, x in arrays.items()}
+    count = prod(lead)
+    flat = {n: np.ascontiguousarray(x, dtype=float).reshape(count, *shapes[n]) for n, x in arrays.items()}
     with np.errstate(all="ignore"):
-        found = evaluator_of(model, method, tuple(arrays), options).run(model, flat, len(flat[first]))
+        found = evaluator_of(model, method, tuple(arrays), options).run(model, flat, count)
     return {
         n: np.asarray(x).reshape((*lead, *np.shape(x)[1:])) for n, x in zip(method.output_names, found, strict=True)
     }

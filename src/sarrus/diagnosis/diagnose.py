@@ -116,7 +116,7 @@ def project(model: Model, q: Array) -> Projection:
 def _inverse_root(model: Model, q: Array) -> Array:
     """W (nv, nv) with W W^T = M^-1; directions without inertia (ill-posed models) count as very light ones."""
     d, V = np.linalg.eigh(crba(model, q))
-    return V / np.sqrt(np.maximum(d, 1e-12 * max(d[-1], 1e-300)))
+    return V / np.sqrt(np.maximum(d, 1e-12 * d.max(initial=1e-300)))
 
 
 def _rank_near(model: Model, q: Array, A: Array, inverse_root: Array) -> int:

@@ -50,11 +50,13 @@ def energy(model: Model, q: Array, v: Array) -> Energy:
     return Energy(found["kinetic"], found["potential"], elastic_energy(model, q))
 
 
-def momentum(model: Model, q: Array, v: Array, center_of_mass: Array) -> Momentum:
-    """The momentum at states (..., nq), (..., nv), whose centre of mass (..., 3) is known."""
+def momentum(model: Model, q: Array, v: Array) -> Momentum:
+    """The momentum at states (..., nq), (..., nv); zero of what has no mass, and so no centre of mass."""
+    if not float(model.mass):
+        return Momentum(*np.zeros((3, *q.shape[:-1], 3)))
     h = evaluate(model, centroidal_momentum, {"q": q, "v": v})["h"]
     linear, centroidal = h[..., :3], h[..., 3:]
-    return Momentum(linear, centroidal + np.cross(center_of_mass, linear), centroidal)
+    return Momentum(linear, centroidal + np.cross(center_of_mass(model, q), linear), centroidal)
 
 
 def center_of_mass(model: Model, q: Array) -> Array:

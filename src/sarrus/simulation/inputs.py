@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,20 +66,29 @@ def as_actions(
     arrays: dict[str, tuple[int, Any]] = {} if tau is None else {"tau": (model.nv, tau)}
     for one in compiled:
         arrays |= one.inputs(model)
-    inputs = {name: as_step_input(name, x, size, batch, steps, dtype) for name, (size, x) in arrays.items()}
+    given = {name: ((size,), x) for name, (size, x) in arrays.items()}
     if external_forces is not None:
-        inputs["external_forces"] = _forces_on_bodies(model, external_forces, batch, steps, dtype)
+        given["external_forces"] = (model.nb, 6), external_forces
+    inputs = {name: as_step_input(name, x, item, batch, steps, dtype) for name, (item, x) in given.items()}
     return Actions(tuple(compiled), inputs, functions)
 
 
-def _forces_on_bodies(model: Model, given: Any, batch: int, steps: int, dtype: Any) -> Array:
-    """(B, T, 6 nb) of (nb, 6), (T, nb, 6) or (B, T, nb, 6)."""
-    nb = model.nb
-    expected = f"external_forces: expected shape ({nb}, 6), ({steps}, {nb}, 6) or ({batch}, {steps}, {nb}, 6)"
-    array = as_numbers(expected, given)
-    if array.ndim not in (2, 3, 4) or array.shape[-2:] != (nb, 6):
-        raise StateError(f"{expected}, got {array.shape}")
-    return as_step_input("external_forces", array.reshape(*array.shape[:-2], 6 * nb), 6 * nb, batch, steps, dtype)
+def of_one_step(model: Model, batch: int, tau: Any, controls: Any, external_forces: Any) -> list[Any]:
+    """What acts in a single step, each (n,) or (B, n), as inputs of all steps; None, functions and policies stay."""
+    if controls is not None:
+        needs_actuators(model)
+    found: list[Any] = []
+    shapes = {"tau": (model.nv,), "controls": (model.nu,), "external_forces": (model.nb, 6)}
+    for (name, item), value in zip(shapes.items(), (tau, controls, external_forces), strict=True):
+        if value is None or callable(value) or isinstance(value, AbstractController):
+            found.append(value)
+            continue
+        expected = f"{name}: expected shape {item} or {(batch, *item)}"
+        array = np.atleast_1d(as_numbers(expected, value))
+        if array.shape not in (item, (1, *item), (batch, *item)):
+            raise StateError(f"{expected}, got {array.shape}")
+        found.append(array if array.ndim == len(item) else array[:, None])
+    return found
 
 
 def check_function(argument: str, given: Any) -> PythonController:
@@ -89,18 +99,23 @@ def check_function(argument: str, given: Any) -> PythonController:
     return given
 
 
-def as_step_input(name: str, value: Any, size: int, batch: int, steps: int, dtype: Any = float) -> Array:
-    """(B, T, n) of an array (n,), (T, n) or (B, T, n), axes of length 1 held; else an error that says what to give."""
-    expected = f"{name}: expected shape ({size},), ({steps}, {size}) or ({batch}, {steps}, {size})"
+def as_step_input(name: str, value: Any, item: tuple[int, ...], batch: int, steps: int, dtype: Any = float) -> Array:
+    """(B, T, n) of an array (...), (T, ...) or (B, T, ...) of n numbers of shape `item`, axes of length 1 held; else an
+    error that says what to give.
+    """
+    expected = f"{name}: expected shape {item}, {(steps, *item)} or {(batch, steps, *item)}"
     given = np.atleast_1d(as_type(expected, as_numbers(expected, value), np.dtype(dtype)))
-    array: Array = given.reshape((1,) * (3 - given.ndim) + given.shape)
-    fits = array.ndim == 3 and array.shape[0] in (1, batch) and array.shape[2] == size
-    if not fits or (array.shape[1] != 1 and array.shape[1] < steps):
+    lead, size = given.ndim - len(item), prod(item)
+    if lead not in (0, 1, 2) or given.shape[lead:] != item:
+        raise StateError(f"{expected}, got {given.shape}")
+    robots, times = (1, 1, *given.shape[:lead])[-2:]
+    if robots not in (1, batch) or (times != 1 and times < steps):
         raise StateError(f"{expected}, got {given.shape}")
     if not np.isfinite(given).all():
         where = [int(i) for i in np.argwhere(~np.isfinite(given))[0]]
         raise StateError(f"{name}{where} is {given[tuple(where)]}: every number must be finite")
-    rows = array[:, : max(1, steps)] if array.shape[1] else np.zeros((1, 1, size), dtype)
+    array = given.reshape(robots, times, size)
+    rows = array[:, : max(1, steps)] if times else np.zeros((1, 1, size), dtype)
     return np.broadcast_to(rows, (batch, max(1, steps), size))
 
 

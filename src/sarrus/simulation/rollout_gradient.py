@@ -93,7 +93,7 @@ def rollout_gradient(
     parameters = inputs.get("parameters", np.zeros((batch, steps, 0)))
     parameters_bar = np.zeros((batch, parameters.shape[2]))
     adjoint, unique = bars[:, steps].copy(), np.ones((batch, steps))
-    together = max(1, _MEMORY // (8 * batch * size * size * 8))
+    together = max(1, _MEMORY // max(1, 8 * batch * size * size * 8))
     for stop in range(steps, 0, -together):
         span = range(max(0, stop - together), stop)
 
@@ -105,7 +105,7 @@ def rollout_gradient(
         given = {name: of_span(x) for name, x in inputs.items()}
         found, after = linearizer(of_span(q), of_span(v), numbers, given, *more)
         by_name = {name: M.reshape(batch, len(span), *M.shape[1:]) for name, M in found._asdict().items()}
-        q1, v1 = (x.reshape(batch, len(span), -1) for x in after)
+        q1, v1 = (x.reshape(batch, len(span), x.shape[-1]) for x in after)
         if taken is not None:
             unique[:, span.start : span.stop] = by_name["unique"]
         which = np.zeros((batch, len(span)), bool)

@@ -31,7 +31,7 @@ from sarrus.simulation.contact.pair_names import differing_pairs, same_pairs
 from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
-from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, steps_in
+from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, of_one_step, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters, tendons_of
 from sarrus.simulation.linearization import Linearization, Linearizer, ParametricLinearization
@@ -307,8 +307,7 @@ class Simulation:
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         batch = len(q)
         first = self._steps_before(state)
-        tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
-        external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
+        tau, controls, external_forces = of_one_step(self.stepped_model, batch, tau, controls, external_forces)
         stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
         if type(stepper) is PythonStepper and not stepper.functions and kind not in self._step_calls:
             call = StepCall(stepper.kernels, self._origin, self.threads)
@@ -335,7 +334,7 @@ class Simulation:
         found |= {"alive": carry["alive"].reshape(shape), "worst_status": np.array(status, self.dtype)}
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else x for name, x in found.items()}
         carried = {name: x.copy() for name, x in carry.items() if name not in StepResult._fields}
-        arrays["warm"] = carry["warm0"].reshape(*shape, -1).copy() if "warm0" in carry else None
+        arrays["warm"] = carry["warm0"].reshape(*shape, carry["warm0"].shape[-1]).copy() if "warm0" in carry else None
         arrays.setdefault("contacts", None)
         count, time = first + 1, (first + 1) * self.dt
         counted = {"step": np.full(shape, count, self.dtype), "steps": count, "time": time}
@@ -387,8 +386,7 @@ class Simulation:
         """
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         first = self._steps_before(state)
-        tau, controls = (np.asarray(x)[:, None] if np.ndim(x) == 2 else x for x in (tau, controls))
-        external_forces = np.asarray(external_forces)[:, None] if np.ndim(external_forces) == 3 else external_forces
+        tau, controls, external_forces = of_one_step(self.stepped_model, len(q), tau, controls, external_forces)
         if self._contact is not None:
             linearizer, inputs, taken, _ = self._contact_steps(state, 1, tau, controls, external_forces)
             now = {name: x[:, 0] for name, x in inputs.items()}
@@ -712,7 +710,7 @@ class Simulation:
             raise UnsupportedError(_NO_FUNCTIONS)
         inputs = dict(actions.inputs)
         if "external_forces" in inputs:
-            inputs["external_forces"] = inputs["external_forces"].reshape(batch, -1, model.nb, 6)
+            inputs["external_forces"] = inputs["external_forces"].reshape(batch, max(1, steps), model.nb, 6)
         if self.parameters is not None:
             inputs["parameters"] = self._parameter_values(batch, steps)
         u = "controls" if "controls" in inputs else "tau"

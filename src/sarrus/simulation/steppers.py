@@ -107,7 +107,7 @@ class AbstractStepper(ABC):
         """One step from Python, of one state or of a batch; `carry` stays as it is."""
         arrays, is_single = carry.copy(), carry["q"].ndim == 1
         for name, x in self.inputs.items():
-            values = np.ascontiguousarray(input_at(x, step)).reshape(-1, *self.kernels.input_shapes[name])
+            values = np.ascontiguousarray(input_at(x, step)).reshape(len(x), *self.kernels.input_shapes[name])
             arrays[name] = values[0] if is_single else values
         for name, function in self.functions.items():
             arrays[name] = arrays[name] + self._answer(name, function, step, carry, arrays[name].shape)
@@ -280,7 +280,8 @@ class AdaptiveStepper(AbstractStepper):
             return
         batch, count = rows["q"].shape[:2]
         steps = np.minimum((span.first_row + np.arange(count)) * span.every, max(0, span.steps - 1))
-        arrays = self.kernels.begin(rows["q"].reshape(batch * count, -1), rows["v"].reshape(batch * count, -1))
+        q, v = (rows[name].reshape(batch * count, rows[name].shape[-1]) for name in ("q", "v"))
+        arrays = self.kernels.begin(q, v)
         arrays["step"] = np.tile(steps.astype(span.dtype), batch)
         shapes = self.kernels.input_shapes
         arrays |= {name: x[:, steps].reshape(batch * count, *shapes[name]) for name, x in self.inputs.items()}

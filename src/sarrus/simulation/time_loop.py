@@ -55,7 +55,7 @@ class TimeLoop:
             last = recorder.final
             if last is not None:
                 first = round(last.time / self.stepper.kernels.dt)
-                q, v = (np.reshape(x, (len(q), -1)) for x in (last.q, last.v))
+                q, v = last.q.reshape(q.shape), last.v.reshape(v.shape)
         else:
             recorder = Recorder(directory, self.model, settings=self.settings | {"interrupted": False})
         carry = self.stepper.begin(q, v, first)

@@ -248,7 +248,7 @@ class Trajectory:
         """In the world's axes, (T, 3) or (B, T, 3) each: `linear`, kg m/s; `angular` about the world's origin and
         `centroidal` about the centre of mass, kg m^2/s. Without the rotors' armature.
         """
-        return conserved.momentum(self.model, self.q, self.v, self.center_of_mass)
+        return conserved.momentum(self.model, self.q, self.v)
 
     @cached_property
     def center_of_mass(self) -> Array:

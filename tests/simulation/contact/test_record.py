@@ -133,3 +133,15 @@ def test_numbers_of_another_version_are_refused():
     with pytest.raises(StateError, match="another version"):
         ContactRecord.of(np.zeros((5, 14 * 8)), [])
     assert ContactRecord.of(np.zeros((5, 8 * SLOT_NUMBERS + 1)), []).numbers.shape == (5, 8)
+
+
+def test_after_divergence_slots_are_empty():
+    """They had the number 0, which is that of a pair of geometries."""
+    far_too_hard = np.array([[1e300, 0.0, 0.0, 0.0, 0.0, 0.0]])
+    for q in (START, np.tile(START, (2, 1))):
+        lost = sarrus.Simulation(block(), DT).run(q, duration=0.01, external_forces=far_too_hard)
+        assert set(lost.statuses) == {sarrus.Status.DIVERGED.words}
+        assert lost.contacts is not None
+        assert (lost.contacts.numbers == -1).all()
+        assert not lost.contacts.touching.any()
+        assert (lost.contacts.states == ContactState.OPEN).all()

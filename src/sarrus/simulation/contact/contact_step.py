@@ -10,6 +10,7 @@ from sarrus.model.model import Model
 from sarrus.simulation.contact.contact_motion import contact_motion
 from sarrus.simulation.contact.contact_problem import slot_numbers
 from sarrus.simulation.contact.motion import Before
+from sarrus.simulation.contact.record import nothing_recorded
 from sarrus.simulation.contact.step_start import StepStart
 from sarrus.simulation.contact.straight_motion import moved_straight
 from sarrus.simulation.step import StepSettings, keep_finite, scalar, select, worse
@@ -61,5 +62,5 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
         q=q_end, v=v_end, alive=scalar(alive), worst_status=scalar(worse(inputs["worst_status"].item(), status)),
         step=scalar(start.count + 1.0), qdd=qdd, forces=forces, residual=residual,
         iterations=scalar(motion.iterations), status=scalar(status), tau=start.tau,
-        contacts=select(alive, contacts, np.zeros(len(contacts))), warm=select(alive, left, np.array(contact.cold)),
+        contacts=select(alive, contacts, nothing_recorded(slots)), warm=select(alive, left, np.array(contact.cold)),
     )  # fmt: skip

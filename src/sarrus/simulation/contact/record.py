@@ -28,6 +28,13 @@ def slot_count(recorded: Array) -> int:
     return slots
 
 
+def nothing_recorded(slots: int) -> Array:
+    """(18 s + 1,) what is recorded where all slots are empty."""
+    recorded = np.zeros(SLOT_NUMBERS * slots + 1)
+    recorded[:-1:SLOT_NUMBERS] = -1.0
+    return recorded
+
+
 class ContactState(IntEnum):
     """What a contact does in a step.
 
