@@ -132,8 +132,8 @@ if TYPE_CHECKING:  # imported when used: see `_LATER`
     from sarrus.simulation.contact.impulse import impulse
     from sarrus.simulation.contact.inverse_dynamics import inverse_dynamics
     from sarrus.simulation.contact.on_the_ground import put_down
+    from sarrus.simulation.contact.options import ContactOptions
     from sarrus.simulation.contact.record import ContactRecord, ContactState
-    from sarrus.simulation.contact.settings import ContactOptions
     from sarrus.simulation.controllers import controller, pd
     from sarrus.simulation.inverse_kinematics import inverse_kinematics
     from sarrus.simulation.joint_forces import JointForces
@@ -222,8 +222,8 @@ _LATER = {
     "simulation.contact.impulse": ("impulse",),
     "simulation.contact.inverse_dynamics": ("inverse_dynamics",),
     "simulation.contact.on_the_ground": ("put_down",),
+    "simulation.contact.options": ("ContactOptions",),
     "simulation.contact.record": ("ContactRecord", "ContactState"),
-    "simulation.contact.settings": ("ContactOptions",),
     "simulation.controllers": ("controller", "pd"),
     "simulation.inverse_kinematics": ("inverse_kinematics",),
     "simulation.joint_forces": ("JointForces",),

@@ -48,7 +48,9 @@ _WORDS = {
     ),
     Status.INFEASIBLE: "infeasible: least-squares solution",
     Status.MAX_ITERATIONS: "stopped at max_iterations",
-    Status.CONTACTS_LEFT_OUT: "contacts left out: more at once than slots (ContactOptions(slots=...)), or too sudden",
+    Status.CONTACTS_LEFT_OUT: (
+        "contacts or limits left out: more at once than slots (ContactOptions: slots, limit_slots), or too sudden"
+    ),
     Status.CLUSTER_SINGULAR: "near a singularity of an embedded cluster: use a method for constraint rows instead",
     Status.NOT_DETERMINED: "not determined: so close to a singularity that rounding decides",
     Status.MOMENTUM_NOT_BALANCED: "momentum not balanced: rounding, in a singular limb or because mu is too large",

@@ -316,6 +316,20 @@ def test_too_few_slots_are_told_with_what_to_try(tmp_path):
     assert "--slots 2" in said["left_out"][0]
 
 
+COMB = """<mujoco><compiler angle="radian"/><worldbody><geom type="plane" size="1 1 1" pos="0 0 -3"/>{rods}
+</worldbody></mujoco>"""
+ROD = """<body pos="0 {y} 0"><joint axis="0 1 0" range="-.5 .5" ref="0"/><geom size=".05" pos=".4 0 0"/></body>"""
+
+
+def test_too_few_slots_of_joint_limits_are_told_as_such(tmp_path):
+    path = tmp_path / "comb.xml"
+    path.write_text(COMB.format(rods="".join(ROD.format(y=0.2 * k) for k in range(10))))
+    (said,) = as_json(str(path), "-d", "0.6", code=1)["left_out"]
+    assert "more joint limits than the 5 slots" in said
+    assert "Try --limit-slots 10 (" in said
+    assert as_json(str(path), "-d", "0.6", "--limit-slots", "10")["statuses"].keys() == {"ok"}
+
+
 def test_what_nothing_brakes_is_stepped_by_rk4_and_that_is_said():
     said = as_json("zoo:bennett", "-d", "0.2")
     assert (said["integrator"], set(said["statuses"])) == ("rk4", {"ok"})

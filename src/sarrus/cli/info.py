@@ -15,12 +15,12 @@ from sarrus.cli import arguments
 from sarrus.cli.compiled_kernel import compiled_kernel, show_kernel
 from sarrus.cli.console import print_plain, print_table, spinner, table
 from sarrus.errors import IllPosedError, UnsupportedError, listed
-from sarrus.mechanics.contact.broad_phase import roots_of
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body
 from sarrus.model.geometries import Geometry
 from sarrus.model.meeting_pairs import meeting_pairs
 from sarrus.model.model import Model
+from sarrus.model.robots import robots_of
 from sarrus.registry.table import catalog
 
 _PICTURES = ("visual", "camera", "light", "texture", "material", "skin", "color", "picture")
@@ -139,9 +139,9 @@ def _about_geometries(model: Model) -> list[str]:
     counts = ", ".join(f"{count} {shape}" for shape, count in _shapes(model).items())
     world = [f"{g.name} ({_shape(g)})" for g in model.geometries if g.body == WORLD]
     ground = f"on the world: {listed(world)}" if world else "none on the world: no ground"
-    roots = roots_of(model.parents)
+    robots = robots_of(model)
     pairs = [
-        (roots[model.geometries[pair.a].body], roots[model.geometries[pair.b].body]) for pair in meeting_pairs(model)
+        (robots[model.geometries[pair.a].body], robots[model.geometries[pair.b].body]) for pair in meeting_pairs(model)
     ]
     own = sum(a == b for a, b in pairs)
     within = f", {own} of them within one robot (--self-collision)" if own else ""

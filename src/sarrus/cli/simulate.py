@@ -99,6 +99,9 @@ def simulate(
     slots: Annotated[
         int | None, typer.Option(min=1, help="How many contacts there may be at a time. Default: an estimate.")
     ] = None,
+    limit_slots: Annotated[
+        int | None, typer.Option(min=1, help="How many joint limits may be reached at a time. Default: an estimate.")
+    ] = None,
     ground: arguments.Ground = False,
     embed: Annotated[
         bool, typer.Option("--embed", help="Embed loops and couplings: they hold by construction and cost no rows.")
@@ -207,6 +210,7 @@ def simulate(
                 restitution=restitution,
                 self_collision=self_collision,
                 slots=slots,
+                limit_slots=limit_slots,
                 turning=turning,
                 exact_friction=exact_friction,
                 stiffness=stiffness,

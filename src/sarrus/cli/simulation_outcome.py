@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.simulation.contact.limits import HELD, limits_of
 from sarrus.simulation.trajectory import Trajectory
+from sarrus.spatial.arrays import Array
 from sarrus.status import Status
 
 
@@ -26,19 +28,33 @@ def contacts_at_end(trajectory: Trajectory) -> dict[str, Any] | None:
 
 
 def what_was_left_out(trajectory: Trajectory) -> list[str]:
-    """When contacts found no slot, and what to try; nothing if all found one."""
-    status = np.atleast_2d(trajectory.arrays["status"])
-    missed = status == float(Status.CONTACTS_LEFT_OUT)
-    contacts = trajectory.contacts
-    if not missed.any() or contacts is None:
+    """When contacts or joint limits found no slot, and what to try; nothing if all found one."""
+    missed = np.atleast_2d(trajectory.arrays["status"]) == float(Status.CONTACTS_LEFT_OUT)
+    slots, limit_slots = (trajectory.settings.get(name) for name in ("slots", "limit_slots"))
+    if not missed.any() or slots is None or limit_slots is None:
         return []
     robot = int(np.argmax(missed.any(axis=1)))
-    slots = contacts.numbers.shape[-1]
     when = trajectory.time[int(np.argmax(missed[robot]))]
+    contacts, limits = _are_slots_taken(trajectory, missed, limit_slots)
+    kinds = [("contacts", slots, "--slots")] if contacts or not limits else []
+    kinds += [("joint limits", limit_slots, "--limit-slots")] if limits or not contacts else []
+    what = " or ".join(f"more {kind} than the {count} slots" for kind, count, _ in kinds)
+    tries = " or ".join(f"{option} {2 * max(count, 1)}" for _, count, option in kinds)
     return [
-        f"more touched at once than the {slots} slots, or too suddenly, first after {when:.4g} s: something sank in by "
-        f"more than 0.1 mm in such a step. Try --slots {2 * slots} (compiling takes longer), or a smaller --dt"
+        f"{what} at once, or too suddenly, first after {when:.4g} s: something sank in by more than 0.1 mm, or passed "
+        f"its limit by more than 0.1 mrad, in such a step. Try {tries} (compiling takes longer), or a smaller --dt"
     ]
+
+
+def _are_slots_taken(trajectory: Trajectory, missed: Array, limit_slots: int) -> tuple[bool, bool]:
+    """Whether in one of the states (B, T) in which something was left out, all slots of contacts had one, and whether
+    more joint limits were reached than have slots.
+    """
+    contacts, model = trajectory.contacts, trajectory.model
+    taken = contacts is not None and bool((contacts.numbers.reshape(*missed.shape, -1)[missed] >= 0).all(axis=1).any())
+    q = trajectory.q.reshape(*missed.shape, -1)[missed]
+    reached = sum((limit.sign * (q[:, limit.q] - limit.bound) < HELD for limit in limits_of(model)), np.zeros(len(q)))
+    return taken, bool((reached > limit_slots).any())
 
 
 def where_it_diverged(trajectory: Trajectory, limits: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""What users hand over, checked: arrays of real numbers, whole numbers, positive numbers. Else an error in words."""
+"""What users hand over, checked: arrays of real numbers, whole and positive numbers, switches. Else an error."""
 
 from __future__ import annotations
 
@@ -70,6 +70,13 @@ def whole_number(name: str, value: Any, least: int) -> int:
     if number is None or isinstance(value, (bool, np.bool_)) or number < least:
         raise StateError(f"{name} is {value!r}: expected a whole number, at least {least}")
     return number
+
+
+def true_or_false(name: str, value: Any) -> bool:
+    """A bool (or NumPy's). 1 and "no" are none: what Python makes of them is not what they say."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise StateError(f"{name} is {value!r}: expected True or False")
+    return bool(value)
 
 
 def positive_number(name: str, value: Any, least: float | None = None) -> float:

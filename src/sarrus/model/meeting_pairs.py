@@ -1,9 +1,9 @@
-"""Which geometries of a model may touch each other, and with what friction: MuJoCo's rules.
+"""Which geometries of a model may touch each other, and with what friction: MuJoCo's rules, and one for loops.
 
 Two geometries may meet if a category of one is among what the other collides with, unless they are on the same body,
-both on the world, on a body and the one that it hangs on, or on links that are excluded. The world counts as nobody's
-parent: what hangs on it may meet what is fixed to it. A declared pair may meet whatever categories, parents and
-exclusions say.
+both on the world, on two bodies that a joint connects, or on links that are excluded. A joint that closes a loop counts
+as one of the tree does; MuJoCo lets what it connects meet. The world is nobody's neighbour: what hangs on it may meet
+what is fixed to it. A declared pair may meet whatever categories, neighbours and exclusions say.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import Friction, Geometry, GeometryPair
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
+from sarrus.model.robots import neighbours
 
 
 @dataclass(frozen=True)
@@ -70,34 +71,13 @@ def depth_first_order(parents: Sequence[int]) -> list[int]:
 
 def _by_category(model: Model) -> Iterator[frozenset[int]]:
     excluded = {frozenset(pair) for pair in model.excluded_pairs}
-    hangs_on = _parents(model)
+    connected = neighbours(model)
     for (i, a), (j, b) in combinations(enumerate(model.geometries), 2):
         if not (a.category & b.collides_with or b.category & a.collides_with):
             continue
-        related = a.body == b.body or b.body in hangs_on.get(a.body, ()) or a.body in hangs_on.get(b.body, ())
+        related = a.body == b.body or frozenset((a.body, b.body)) in connected
         if not related and frozenset((a.link, b.link)) not in excluded:
             yield frozenset((i, j))
-
-
-def _parents(model: Model) -> dict[int, tuple[int, ...]]:
-    """The body that each body hangs on, in a tuple; none for what hangs on the world.
-
-    Bodies without mass and geometries are passed over: several joints between two bodies make a chain of such.
-    """
-    solid = {geometry.body for geometry in model.geometries}
-    found: dict[int, tuple[int, ...]] = {}
-    for i, body in enumerate(model.bodies):
-        parent = body.parent
-        if parent != WORLD and parent not in solid and _massless(model, parent):
-            found[i] = found[parent]
-        else:
-            found[i] = () if parent == WORLD else (parent,)
-    return found
-
-
-def _massless(model: Model, body: int) -> bool:
-    mass = model.bodies[body].inertia.mass
-    return isinstance(mass, float) and mass == 0.0
 
 
 def _combined(i: int, j: int, a: Geometry, b: Geometry, declared: GeometryPair | None) -> MeetingPair:

@@ -27,9 +27,10 @@ from sarrus.simulation.contact.contact_linearization import (
 )
 from sarrus.simulation.contact.dry_friction import rubs_of
 from sarrus.simulation.contact.operators import operator_notes
+from sarrus.simulation.contact.options import ContactOptions
 from sarrus.simulation.contact.pair_names import differing_pairs, same_pairs
 from sarrus.simulation.contact.record import ContactRecord
-from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_notes, contact_settings
+from sarrus.simulation.contact.settings import ContactSettings, contact_notes, contact_settings
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, of_one_step, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
@@ -229,6 +230,8 @@ class Simulation:
             settings |= {
                 "method": "contact",
                 "contact_names": [contacts.pair_of(k).names for k in range(contacts.count)],
+                "slots": contacts.slots,
+                "limit_slots": self._contact.limit_slots if self._contact.limits else 0,
             }
         threads = stepper.kernels.step.calls.threads_for(len(q) * steps, self.threads)
         whole = StepRange(len(q), 0, steps, steps, self.record_every, names, threads, progress, self.dtype)
@@ -509,7 +512,7 @@ class Simulation:
         if self._stiff and self.integrator == "implicit":
             more = f" and {len(self._stiff) - 1} more" if len(self._stiff) > 1 else ""
             notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
-        acting = self._acting if self.joint_forces else NONE
+        acting = self._joint_forces
         if explicit := unstable_motors(self._robot, acting, self._compiled_controllers, self.dt):
             more = f" and {len(explicit) - 1} more" if len(explicit) > 1 else ""
             notes.append(
@@ -588,14 +591,16 @@ class Simulation:
         traced = None if self.parameters is None else self._traced_model
         return contact_settings(self.stepped_model, self._contact_options, traced)
 
-    @property
+    @cached_property
     def _contact_options(self) -> ContactOptions:
-        return self.contacts if isinstance(self.contacts, ContactOptions) else ContactOptions()
+        """How things touch; limits of joints are contacts only where they act at all."""
+        options = self.contacts if isinstance(self.contacts, ContactOptions) else ContactOptions()
+        return replace(options, joint_limits=options.joint_limits and self._joint_forces.limits)
 
     @cached_property
     def _stiff(self) -> list[str]:
         """Joints that are stiff for steps of this size, in words."""
-        acting = self._acting if self.joint_forces else NONE
+        acting = self._joint_forces
         return stiff_joints(self._robot, acting, self._compiled_controllers, self.dt)
 
     @property
@@ -603,8 +608,11 @@ class Simulation:
         return [self.controller] if isinstance(self.controller, AbstractController) else []
 
     @property
-    def _acting(self) -> JointForces:
-        return self.joint_forces if isinstance(self.joint_forces, JointForces) else JointForces()
+    def _joint_forces(self) -> JointForces:
+        """Those that act; none where joint forces are turned off."""
+        if isinstance(self.joint_forces, JointForces):
+            return self.joint_forces
+        return JointForces() if self.joint_forces else NONE
 
     @property
     def _fields(self) -> tuple[str, ...]:
@@ -625,16 +633,15 @@ class Simulation:
         """Those of a step without controllers."""
         usual = {name: value for name, value in _OPTIONS.items() if name in find(self._method).options}
         options = tuple(sorted((usual | self._dynamics.options | (self.options or {})).items()))
-        which, contact = self._acting if self.joint_forces else NONE, self._contact
+        which, contact = self._joint_forces, self._contact
         dt = None if self.integrator in ("semi_implicit_euler", "rk4") else float(self.dt)  # None: the kernel's input
         parameters = joint_force_parameters(self._typical_model, which, dt)
         if contact is not None:
-            limits = contact.limits and which.limits
             joints, tendons = parameters.joints, parameters.tendons
             rubs = rubs_of(np.eye(self.stepped_model.nv), joints.friction, joints.inertia)
             rubs += rubs_of(tendons_of(self.stepped_model).of_v, tendons.friction, tendons.inertia)
-            contact = replace(contact, limits=limits, rubs=rubs)
-            rest = joints.without(friction=True, limits=limits), tendons.without(friction=True, limits=False)
+            contact = replace(contact, rubs=rubs)
+            rest = joints.without(friction=True, limits=contact.limits), tendons.without(friction=True, limits=False)
             parameters = replace(parameters, joints=rest[0], tendons=rest[1])
         accuracy = float(self.accuracy) if self.integrator == "adaptive" else 0.0
         return StepSettings(self._method, options, self.integrator, dt, parameters, (), accuracy, contact)

@@ -46,7 +46,8 @@ def test_it_leaves_the_limit_when_it_is_pulled_away():
     np.testing.assert_allclose(found.q[:, 0], expected, atol=1e-8)
 
 
-def test_more_joints_than_there_are_slots_for_rest_at_their_limits_or_it_is_told():
+def comb() -> sarrus.Model:
+    """Eight rods side by side that fall onto their limits."""
     builder = sarrus.ModelBuilder("comb")
     for k in range(8):
         builder.add_body(
@@ -55,8 +56,25 @@ def test_more_joints_than_there_are_slots_for_rest_at_their_limits_or_it_is_told
         )  # fmt: skip
         builder.add_geometry(f"rod_{k}", Sphere(0.02), position=(LENGTH, 0, 0))
     builder.add_geometry("world", Plane(), name="ground", position=(0, 0, -3))
-    found = sarrus.Simulation(builder.build(), 1e-3).run(np.linspace(0.0, 0.2, 8), duration=1.0)
+    return builder.build()
+
+
+def test_more_joints_than_there_are_slots_for_rest_at_their_limits_or_it_is_told():
+    found = sarrus.Simulation(comb(), 1e-3).run(np.linspace(0.0, 0.2, 8), duration=1.0)
     told = found.status == sarrus.Status.CONTACTS_LEFT_OUT
     further = np.maximum(np.diff(np.maximum(np.abs(found.q) - LIMIT - 5e-4, 0.0), axis=0), 0.0).max(axis=1)
     assert told[:-1][further > 2e-4].all()
     assert np.abs(found.q).max() < LIMIT + 0.05
+
+
+def test_with_a_slot_for_every_limit_that_is_reached_all_joints_rest_and_nothing_is_left_out():
+    default, enough = (
+        sarrus.Simulation(comb(), 1e-3, contacts=sarrus.ContactOptions(limit_slots=slots)).run(
+            np.linspace(0.0, 0.2, 8), duration=1.0
+        )
+        for slots in (None, 8)
+    )
+    assert sarrus.Status.CONTACTS_LEFT_OUT in default.status
+    assert enough.statuses == {"ok": 1001}
+    assert np.abs(enough.q).max() < LIMIT + 1e-3
+    np.testing.assert_allclose(enough.q[-1], LIMIT, atol=1e-3)

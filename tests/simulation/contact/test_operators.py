@@ -29,7 +29,8 @@ from sarrus.simulation.contact.contact_problem import ContactProblemAtState
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.limits import limits_in_slots, limits_of
 from sarrus.simulation.contact.operators import operator_notes
-from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
+from sarrus.simulation.contact.options import ContactOptions
+from sarrus.simulation.contact.settings import ContactSettings, contact_settings
 from sarrus.simulation.contact.slots import contacts_in_slots
 
 DT = 1e-3

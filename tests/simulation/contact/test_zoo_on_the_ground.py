@@ -7,7 +7,8 @@ import pytest
 
 import sarrus
 from sarrus.model.state import home_or_neutral
-from sarrus.simulation.contact.settings import ContactOptions, contact_settings
+from sarrus.simulation.contact.options import ContactOptions
+from sarrus.simulation.contact.settings import contact_settings
 
 ROBOTS = {
     "biped": (sarrus.zoo.biped, 8),

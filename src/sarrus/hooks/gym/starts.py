@@ -7,8 +7,9 @@ import numpy as np
 from sarrus.errors import AssemblyError
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral, integrate, limits
+from sarrus.simulation.contact.options import ContactOptions
 from sarrus.simulation.contact.put_down import put_down
-from sarrus.simulation.contact.settings import ContactOptions, contact_settings
+from sarrus.simulation.contact.settings import contact_settings
 from sarrus.simulation.manifold import joints_of
 from sarrus.simulation.projection import CLOSED, Projector, with_position_constraints
 from sarrus.spatial.arrays import Array

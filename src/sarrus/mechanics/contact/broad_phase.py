@@ -6,7 +6,7 @@ joints between them (`joint_ranges`). Both only prove that two cannot meet: what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from sarrus.model.joints import Prismatic, Revolute, Spherical, Universal
 from sarrus.model.meeting_pairs import MeetingPair, meeting_pairs
 from sarrus.model.model import Model
 from sarrus.model.per_model import per_model
+from sarrus.model.robots import robots_of
 from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from sarrus.spatial.arrays import Array
 
@@ -70,23 +71,33 @@ def _travel(body: Body) -> float:
     return np.inf
 
 
+def own_pairs(model: Model, limits: bool = True) -> tuple[MeetingPair, ...]:
+    """Of the pairs that may meet, those of one robot that can, within the limits of its joints.
+
+    limits  whether something holds joints within them; what nothing holds turns and slides as far as it likes
+    """
+    return _own_pairs(model if limits else _without_limits(model))
+
+
 @per_model
-def own_pairs(model: Model) -> tuple[MeetingPair, ...]:
-    """Of the pairs that may meet, those of one robot that can, within the limits of its joints."""
-    roots, shapes = roots_of(model.parents), model.geometries
-    own = [pair for pair in meeting_pairs(model) if roots[shapes[pair.a].body] == roots[shapes[pair.b].body]]
+def _own_pairs(model: Model) -> tuple[MeetingPair, ...]:
+    robots, shapes = robots_of(model), model.geometries
+    own = [pair for pair in meeting_pairs(model) if robots[shapes[pair.a].body] == robots[shapes[pair.b].body]]
     if not model.is_numeric:
         return tuple(own)
     near = [pair for pair in own if can_meet(model, shapes[pair.a], shapes[pair.b])]
     return tuple(pair for pair in near if may_meet_within_limits(model, shapes[pair.a], shapes[pair.b]))
 
 
-def roots_of(parents: Sequence[int]) -> dict[int, int]:
-    """The body on the world on which each body hangs; of the world itself, the world."""
-    roots = {WORLD: WORLD}
-    for body, parent in enumerate(parents):
-        roots[body] = body if parent == WORLD else roots[parent]
-    return roots
+@per_model
+def _without_limits(model: Model) -> Model:
+    """The same robot with joints that nothing stops."""
+    infinite = np.full(model.nq, np.inf)
+    joints = [replace(body.joint, lower=-infinite[: body.joint.type.nq], upper=infinite[: body.joint.type.nq])
+              for body in model.bodies]  # fmt: skip
+    return replace(
+        model, bodies=tuple(replace(body, joint=joint) for body, joint in zip(model.bodies, joints, strict=True))
+    )
 
 
 def can_meet(model: Model, a: Geometry, b: Geometry) -> bool:

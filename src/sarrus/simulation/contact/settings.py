@@ -1,4 +1,4 @@
-"""How contacts are treated: what a user may say, and what a step is compiled for."""
+"""How contacts are treated: what a step is compiled for, by the model and by what a user says."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sarrus.errors import StateError, check_name, unknown_name
+from sarrus.errors import StateError, check_name
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
-from sarrus.mechanics.contact.broad_phase import own_pairs, roots_of
+from sarrus.mechanics.contact.broad_phase import own_pairs
 from sarrus.mechanics.contact.contact_rows import Twist
 from sarrus.mechanics.contact.contact_set import ContactSet, contact_set, resistance_to_turning
 from sarrus.mechanics.contact.narrow_phase import is_supported
-from sarrus.mechanics.contact.operator_choice import OPERATORS
-from sarrus.model.arguments import positive_number, whole_number
 from sarrus.model.bodies import WORLD
 from sarrus.model.constraints import Kind
 from sarrus.model.meeting_pairs import MeetingPair, meeting_pairs
 from sarrus.model.model import Model
+from sarrus.model.robots import robots_of
 from sarrus.model.state import home_or_neutral
 from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.dry_friction import Rub
 from sarrus.simulation.contact.limits import limits_of
+from sarrus.simulation.contact.options import ContactOptions
 from sarrus.spatial.arrays import Array
 
 _MOST_USUAL, _MOST_USUAL_LIMITS = 12, 4
@@ -33,64 +33,6 @@ _SLOTS_PER_THING, _MOST_SLOTS = 4, 24  # of several free bodies, which may lie o
 _CLOSE = 0.1  # metres
 _LIMIT_SLOTS, _MOST_LIMIT_SLOTS = 4, 16  # and one for every two joints that have limits
 _AT_LIMIT = 1e-2  # radians or metres
-
-
-@dataclass(frozen=True)
-class ContactOptions:
-    """How a robot touches its surroundings (`sarrus.Simulation(..., contacts=ContactOptions(restitution=0.5))`).
-
-    restitution     rebound speed as a fraction of the impact speed
-    self_collision  whether bodies of one robot touch each other; those of two robots, or of a robot and an object,
-                    always do
-    pairs           the only pairs of geometries, by name, that may touch; None: as the model says
-    slots           how many contacts there may be at a time; None: an estimate. If there are more, the nearest count
-    stiffness       N/m of a compliant contact point along its normal; None: contacts are rigid
-    damping         N s/m of a compliant contact
-    joint_limits    True: as contacts, which push but never pull; False: as springs (`JointForces`)
-    tolerance       in m/s, for the solution of the contact problem
-    exact_friction  True: joints with dry friction begin and cease to slip in the very step in which they must, as rows
-                    of the contact problem, which takes several times as long; False: one step later
-    turning         whether contacts resist spinning and rolling where the model says so (`dimensions` 4 and 6)
-    convex          use the convex relaxation instead of Coulomb's law: sliding contacts lift off a little
-    operator        what contact problems are solved with: "dense" (a matrix), or "sweeps" over the tree, wherever
-                    contacts with the world allow it; None: that which is less work (`Simulation.notes` says why)
-
-    >>> sarrus.ContactOptions(restitution=0.5).restitution
-    0.5
-    """
-
-    restitution: float = 0.0
-    self_collision: bool = False
-    pairs: tuple[tuple[str, str], ...] | None = None
-    slots: int | None = None
-    stiffness: float | None = None
-    damping: float = 0.0
-    joint_limits: bool = True
-    tolerance: float = 1e-6
-    convex: bool = False
-    turning: bool = False
-    operator: str | None = None
-    exact_friction: bool = False
-
-    def __post_init__(self) -> None:
-        positive_number("restitution", self.restitution, least=0.0)
-        if self.restitution > 1.0:
-            raise StateError(f"restitution is {self.restitution:g}: expected a number from 0 to 1")
-        positive_number("tolerance", self.tolerance)
-        positive_number("damping", self.damping, least=0.0)
-        if self.stiffness is not None:
-            positive_number("stiffness", self.stiffness)
-            if self.restitution > 0.0:
-                raise StateError(
-                    f"restitution is {self.restitution:g} of a contact that gives way: it bounces by its stiffness and "
-                    "as its damping lets it; give one or the other"
-                )
-        elif self.damping > 0.0:
-            raise StateError(f"damping is {self.damping:g} but contacts are rigid: give a stiffness, too")
-        if self.slots is not None:
-            whole_number("slots", self.slots, least=1)
-        if self.operator is not None:
-            check_name("operator", self.operator, OPERATORS)
 
 
 @dataclass(frozen=True)
@@ -133,20 +75,19 @@ def contact_settings(model: Model, options: ContactOptions, traced: Model | None
     pairs = [pair for pair in chosen_pairs(model, options) if is_supported(*_shapes(model, pair))]
     if not pairs:
         return None
-    contacts = contact_set(model, pairs, (), 0, bool(options.turning))
+    contacts = contact_set(model, pairs, (), 0, options.turning)
     usual = usual_contacts(model, contacts)
     slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS, _slots_of_things(model))
     contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
     contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
     if traced is not None:
-        contacts = replace(contacts, pairs=contact_set(traced, pairs, (), 0, bool(options.turning)).pairs)
+        contacts = replace(contacts, pairs=contact_set(traced, pairs, (), 0, options.turning).pairs)
     return ContactSettings(
-        contacts, float(options.restitution), options.joint_limits, _usual_limits(model), _limit_slots(model),
+        contacts, options.restitution, options.joint_limits, _usual_limits(model), _limit_slots(model, options),
         tuple(sorted({limit.v for limit in limits_of(model)})),
-        tolerance=float(options.tolerance), convex=bool(options.convex),
-        softness=None if options.stiffness is None else (float(options.stiffness), float(options.damping)),
-        operator=options.operator,
-        exact_friction=bool(options.exact_friction),
+        tolerance=options.tolerance, convex=options.convex,
+        softness=None if options.stiffness is None else (options.stiffness, options.damping),
+        operator=options.operator, exact_friction=options.exact_friction,
     )  # fmt: skip
 
 
@@ -160,18 +101,30 @@ def chosen_pairs(model: Model, options: ContactOptions) -> list[MeetingPair]:
     """The pairs that may touch, supported or not."""
     pairs = list(meeting_pairs(model))
     if options.pairs is not None:
-        known = {geometry.name for geometry in model.geometries}
-        for name in (x for pair in options.pairs for x in pair):
-            if name not in known:
-                raise unknown_name("geometry", name, known)
-        wanted = {frozenset(pair) for pair in options.pairs}
-        return [pair for pair in pairs if frozenset(_names(model, pair)) in wanted]
-    roots = roots_of(model.parents)
-    others = [pair for pair in pairs if roots[model.geometries[pair.a].body] != roots[model.geometries[pair.b].body]]
+        return _named_pairs(model, pairs, options.pairs)
+    robots = robots_of(model)
+    others = [pair for pair in pairs if robots[model.geometries[pair.a].body] != robots[model.geometries[pair.b].body]]
     if not options.self_collision:
         return others
-    kept = {(pair.a, pair.b) for pair in (*others, *own_pairs(model))}
+    kept = {(pair.a, pair.b) for pair in (*others, *own_pairs(model, options.joint_limits))}
     return [pair for pair in pairs if (pair.a, pair.b) in kept]
+
+
+def _named_pairs(model: Model, pairs: list[MeetingPair], wanted: Iterable[tuple[str, str]]) -> list[MeetingPair]:
+    """Those of the pairs that are named; an error names one that is not among them."""
+    known = [geometry.name for geometry in model.geometries]
+    for name in (x for names in wanted for x in names):
+        check_name("geometry", name, known)
+    by_names = {frozenset(_names(model, pair)): pair for pair in pairs}
+    for a, b in wanted:
+        if frozenset((a, b)) not in by_names:
+            raise StateError(
+                f"pairs has {(a, b)!r}, which never meet: both are on one body, on the world, on neighbours or on "
+                "links that are excluded, or categories keep them apart. `ModelBuilder.add_geometry_pair` lets two "
+                "meet that are not on one body"
+            )
+    chosen = {frozenset(names) for names in wanted}
+    return [pair for names, pair in by_names.items() if names in chosen]
 
 
 def contact_notes(model: Model, options: ContactOptions) -> list[str]:
@@ -196,8 +149,9 @@ def contact_notes(model: Model, options: ContactOptions) -> list[str]:
         notes.append(f"{pairs} sliding, but neither spinning nor rolling (turning=True lets them, as --turning does)")
     left_out = len(meeting_pairs(model)) - len(chosen)
     if options.self_collision and options.pairs is None:
-        own = len(own_pairs(model))
-        notes.append(f"self-collision: {own:,} of {own + left_out:,} pairs can meet within the limits of the joints")
+        own = len(own_pairs(model, options.joint_limits))
+        within = "within the limits of the joints" if options.joint_limits else "as no limits of joints are contacts"
+        notes.append(f"self-collision: {own:,} of {own + left_out:,} pairs can meet {within}")
     elif left_out and options.pairs is None:
         pairs = "1 pair" if left_out == 1 else f"{left_out:,} pairs"
         notes.append(
@@ -248,9 +202,14 @@ def _usual_limits(model: Model) -> tuple[int, ...]:
     return tuple(sorted(found.values())[:_MOST_USUAL_LIMITS])
 
 
-def _limit_slots(model: Model) -> int:
-    """For limp robots: up to half of their joints come to lie at a limit."""
-    joints = {limit.v for limit in limits_of(model)}
+def _limit_slots(model: Model, options: ContactOptions) -> int:
+    """As many as asked for, if there are so many limits. Else for limp robots: up to half of their joints come to lie
+    at one.
+    """
+    limits = limits_of(model)
+    if options.limit_slots is not None:
+        return min(options.limit_slots, len(limits))
+    joints = {limit.v for limit in limits}
     return min(_MOST_LIMIT_SLOTS, max(_LIMIT_SLOTS, len(joints) // 2))
 
 
