@@ -19,6 +19,7 @@ def crate(mu: float = 0.5) -> sarrus.Model:
     return builder.build()
 
 
+EVERYTHING_RESTS = 10.0  # m/s: feet that move may push with any force within their cones
 REST = [0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 1.0]
 
 
@@ -113,7 +114,7 @@ def test_loops_and_gears_push_along_and_torques_are_the_smallest():
     model, driven = coupled_walker(), [6, 8, 10]
     q, v, a = coupled_state(model)
     hips = [f"{x}_thigh_joint" for x in ("left", "right", "back")]
-    found = sarrus.inverse_dynamics(model, q, v, a, motors=hips)
+    found = sarrus.inverse_dynamics(model, q, v, a, motors=hips, creep=EVERYTHING_RESTS)
     assert found.status == sarrus.Status.OK
     K = np.zeros((3, model.nv))
     K[range(3), [7, 9, 11]], K[range(3), driven] = 1.0, 2.0
@@ -143,10 +144,101 @@ def test_loops_and_gears_push_along_and_torques_are_the_smallest():
 def test_embedded_or_not_is_the_same_and_motions_that_open_loops_are_told():
     model = coupled_walker()
     q, v, a = coupled_state(model)
-    rows, embedded = (sarrus.inverse_dynamics(x, q, v, a) for x in (model, sarrus.embed(model)))
+
+    def inverse(model: sarrus.Model):
+        return sarrus.inverse_dynamics(model, q, v, a, creep=EVERYTHING_RESTS)
+
+    rows, embedded = (inverse(x) for x in (model, sarrus.embed(model)))
     np.testing.assert_array_equal(rows.tau, embedded.tau)
     a[7] += 1e-3
-    assert sarrus.inverse_dynamics(model, q, v, a).status == sarrus.Status.CONSTRAINTS_NOT_MET
+    assert inverse(model).status == sarrus.Status.CONSTRAINTS_NOT_MET
     a[7] -= 1e-3
     q[8] += 1e-3
-    assert sarrus.inverse_dynamics(model, q, v, a).status == sarrus.Status.CONSTRAINTS_NOT_MET
+    assert inverse(model).status == sarrus.Status.CONSTRAINTS_NOT_MET
+
+
+def test_what_slides_is_braked_by_all_of_its_friction():
+    model, mu, weight = crate(0.5), 0.5, 4.0 * 9.81
+    slides = np.array([0.6, -0.8, 0.0, 0.0, 0.0, 0.0])
+    direction = slides[:3]
+    for speed, status in ((0.9e-3, 0), (1.1e-3, sarrus.Status.INFEASIBLE), (2.0, sarrus.Status.INFEASIBLE)):
+        assert sarrus.inverse_dynamics(model, REST, speed * slides, np.zeros(6)).status == status
+    found = sarrus.inverse_dynamics(model, REST, 2.0 * slides, -mu * 9.81 * slides)
+    contacts = found.contacts
+    assert found.status == sarrus.Status.OK
+    np.testing.assert_allclose(found.tau, 0.0, atol=1e-4)
+    np.testing.assert_allclose(contacts.total_force, [*(-mu * weight * direction[:2]), weight], rtol=1e-5)
+    touching = contacts.touching
+    assert (contacts.states[touching] == sarrus.ContactState.SLIPS).all()
+    np.testing.assert_allclose(contacts.velocities[touching], np.tile(2.0 * direction, (touching.sum(), 1)), atol=1e-12)
+    for residual in contacts.residuals:
+        np.testing.assert_allclose(residual, 0.0, atol=1e-9)
+    # What creeps may be held by less, which the record tells.
+    held = sarrus.inverse_dynamics(model, REST, 0.9e-3 * slides, np.zeros(6)).contacts
+    assert (held.states[held.touching] == sarrus.ContactState.SLIPS).all()
+    assert held.residuals.dissipation.sum() == pytest.approx(mu * weight * 0.9e-3, rel=1e-3)
+
+
+def test_what_parts_does_not_push():
+    rising = [0.0, 0.0, 1e-2, 0.0, 0.0, 0.0]
+    assert sarrus.inverse_dynamics(crate(), REST, rising, np.zeros(6)).status == sarrus.Status.INFEASIBLE
+    falls = sarrus.inverse_dynamics(crate(), REST, rising, [0.0, 0.0, -9.81, 0.0, 0.0, 0.0])
+    assert falls.status == sarrus.Status.OK
+    assert not falls.contacts.touching.any()
+
+
+def test_it_is_the_inverse_of_a_step_in_which_a_robot_slides():
+    builder = sarrus.ModelBuilder("sledge")
+    builder.add_body("sledge", joint="free", mass=4.0, inertia=0.05 * np.eye(3))
+    builder.add_body(
+        "arm", "sledge", joint="revolute", axis=(0, 1, 0), mass=0.5, com=(0, 0, 0.2), inertia=0.005 * np.eye(3)
+    )
+    builder.add_geometry("sledge", Box((0.4, 0.3, 0.2)), name="sledge", friction=0.0)
+    model, dt = builder.build().with_ground(friction=0.3), 1e-5
+    simulation = sarrus.Simulation(model, dt)
+    q, v = np.array([*REST, 0.4]), np.array([1.5, 0.0, 0.0, 0.0, 0.0, 0.0, -2.0])
+    torque = np.zeros(model.nv)
+    torque[6] = 1.2
+    motion = simulation.run(q, v, steps=20, tau=torque)
+    assert motion.contacts is not None
+    a = np.diff(motion.v, axis=0) / dt
+    found = sarrus.inverse_dynamics(model, motion.q[1:], motion.v[1:], a)
+    np.testing.assert_allclose(found.tau, np.tile(torque, (20, 1)), atol=1e-3)  # the error of a step, of 44 N
+    step = motion.contacts[:-1].total_force
+    np.testing.assert_allclose(found.contacts.total_force, step, atol=1e-2)
+    assert (step[:, 0] < -0.29 * step[:, 2]).all()
+
+
+def test_one_foot_slides_and_torques_are_the_smallest():
+    minimize = pytest.importorskip("scipy.optimize").minimize
+    model = walker()
+    q, v = np.zeros(model.nq), np.zeros(model.nv)
+    q[:7] = [0, 0, 0.42, 0, 0, 0, 1]
+    v[6] = 0.5  # of the left hip: its foot goes along x
+    a = 0.1 * np.random.default_rng(2).normal(size=model.nv)
+    found = sarrus.inverse_dynamics(model, q, v, a)
+    assert found.status == sarrus.Status.OK
+    slips = found.contacts.states == sarrus.ContactState.SLIPS
+    assert [found.contacts.names[k][0] for k in found.contacts.numbers[slips]] == ["left"]
+    J, f = rows_and_forces(model, q, found.contacts)
+    needed = sarrus.rnea(model, q, v, a)
+    np.testing.assert_allclose(found.tau + J.T @ f, needed, atol=1e-8)
+    np.testing.assert_allclose(found.tau[:6], 0.0, atol=1e-4)
+    order = [foot for foot, _ in (found.contacts.names[k] for k in found.contacts.numbers[found.contacts.numbers >= 0])]
+    at = 3 * order.index("left")
+    sliding = (J @ v)[at : at + 2]
+    np.testing.assert_allclose(f[at : at + 2], -f[at + 2] * sliding / np.linalg.norm(sliding), atol=1e-8)  # mu is 1
+
+    best = minimize(
+        lambda x: np.sum((needed - J.T @ x)[6:] ** 2),
+        f + 0.1,
+        constraints=[
+            {"type": "eq", "fun": lambda x: (needed - J.T @ x)[:6]},
+            {"type": "eq", "fun": lambda x: x[at : at + 2] + x[at + 2] * sliding / np.linalg.norm(sliding)},
+            {"type": "ineq", "fun": lambda x: x[2::3] - np.hypot(x[0::3], x[1::3])},
+        ],
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    assert best.success
+    np.testing.assert_allclose(np.sum(found.tau[6:] ** 2), best.fun, rtol=1e-3)

@@ -17,8 +17,9 @@ from sarrus.simulation.contact.contact_problem import ContactProblemAtState, slo
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.kernels import kernel_of
 from sarrus.simulation.contact.limits import limits_in_slots, limits_of
+from sarrus.simulation.contact.options import ContactOptions, check_rigid, options_for
 from sarrus.simulation.contact.record import ContactRecord
-from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
+from sarrus.simulation.contact.settings import ContactSettings, contact_settings
 from sarrus.simulation.contact.slots import contacts_in_slots
 from sarrus.simulation.step import scalar
 from sarrus.spatial.arrays import Array
@@ -40,16 +41,19 @@ def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None
     Loops stay closed; friction and `contacts.restitution` act. Forces do not, because an impact takes no time.
 
     q, v      (n,) or (B, n)
-    contacts  how things touch, including `restitution`
+    contacts  how things touch, including `restitution`; None: as in a simulation by default
     returns   `v` after it, `contacts` with impulses (N s), `residual` (m/s), `status`
-    errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of the wrong shape
+    errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of the wrong shape, or contacts that give way,
+              which have no impulse
 
     >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"
     >>> robot = sarrus.load(f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>")
     >>> np.allclose(sarrus.impulse(robot, robot.home, [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]).v, 0.0, atol=1e-6)
     True
     """
-    settings = contact_settings(model, contacts or ContactOptions())
+    options = options_for("impulse", contacts)
+    check_rigid("impulse", options, "a contact that gives way pushes for a while, and an impact takes no time")
+    settings = contact_settings(model, options)
     if settings is None:
         raise UnsupportedError(
             "impulse: this model has nothing that can touch. It needs geometries (`ModelBuilder.add_geometry`)"

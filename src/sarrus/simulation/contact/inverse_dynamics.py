@@ -1,6 +1,10 @@
 """Inverse dynamics of a robot that touches: which torques and contact forces a motion takes.
 
-    M a + h = S tau + J^T f + K^T lam,        every contact force f within its cone of friction
+    M a + h = S tau + J^T f + K^T lam,        every contact force f as Coulomb's law allows it at these velocities
+
+What rests pushes with any force within its cone of friction. What slides along t is braked by all of its friction, so
+that its force is a multiple of one direction, f = f_n (n - mu t). What parts does not push. So f = E x, where E follows
+from the velocity, and x is within a cone: that of friction, or x_n >= 0 and x_T = 0. Below, J stands for E^T J.
 
 Joints without motors (a floating base above all) need contacts to move as they should, and the rows K of loops, gears
 and welds push with any lam. Forces are not determined by that alone; those are taken whose torques are smallest:
@@ -26,6 +30,7 @@ import numpy as np
 from sarrus.errors import UnsupportedError, unknown_name
 from sarrus.mechanics.bodies import world_poses
 from sarrus.mechanics.constraints.rows import Rows
+from sarrus.mechanics.contact.cone import tiny
 from sarrus.mechanics.contact.contact_rows import contact_jacobian
 from sarrus.mechanics.contact.problem import ContactProblem
 from sarrus.mechanics.contact.solve import solve
@@ -33,6 +38,7 @@ from sarrus.mechanics.mechanism import Mechanism, mechanism, rows_of
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.mechanics.solvers.result import joined
 from sarrus.model.actuators import actuated_joints
+from sarrus.model.arguments import positive_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
@@ -42,16 +48,19 @@ from sarrus.simulation.contact.contact_problem import slot_numbers
 from sarrus.simulation.contact.kernels import kernel_of
 from sarrus.simulation.contact.loops_in_steps import OPEN, opening
 from sarrus.simulation.contact.motion import Contacts
+from sarrus.simulation.contact.options import ContactOptions, check_rigid, options_for
 from sarrus.simulation.contact.record import ContactRecord
-from sarrus.simulation.contact.settings import ContactOptions, ContactSettings, contact_settings
-from sarrus.simulation.contact.slots import contacts_in_slots
+from sarrus.simulation.contact.settings import ContactSettings, contact_settings
+from sarrus.simulation.contact.slots import Contact, contacts_in_slots
 from sarrus.simulation.step import scalar, worse
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
+from sarrus.spatial.extremes import larger
 from sarrus.spatial.linear_algebra import ldl_semidefinite, ldl_solve
-from sarrus.spatial.norms import if_finite, size
+from sarrus.spatial.norms import dot, if_finite, root, size
 from sarrus.status import Status
 
+CREEP = 1e-3  # m/s: what a robot that stands may move by in measurements and in motions that were planned
 _STIFF = 1e3  # 1 / eps: how much more an unmet row costs than a torque
 _ROUNDS = 4  # of multipliers, each of which makes what is unmet smaller by about that
 _MET = 1e-6  # of the weight: what may be left of rows without motors; of accelerations: what may be left of loops
@@ -67,19 +76,28 @@ class InverseDynamicsResult(NamedTuple):
 
 
 def inverse_dynamics(
-    model: Model, q: Any, v: Any, a: Any, contacts: ContactOptions | None = None, motors: Any = None
+    model: Model,
+    q: Any,
+    v: Any,
+    a: Any,
+    contacts: ContactOptions | None = None,
+    motors: Any = None,
+    creep: float = CREEP,
 ) -> InverseDynamicsResult:
     """The smallest torques, with contact forces within friction, of a motion: M a + h = tau + J^T f + K^T forces.
 
     q, v, a  (n,) or (B, n); with loops, gears or welds, the motion must respect them, otherwise the status says so
     motors   names of joints with motors; None: those of the model's actuators, or all but free joints
 
-    Contacts are whatever touches at q, within 2 mm. If there is nothing to touch, use `sarrus.rnea` or
-    `sarrus.ce_rnea`.
+    Contacts are whatever touches at q, within 2 mm. What rests there pushes with any force within its cone of friction;
+    what slides is braked by the whole of its friction; what parts does not push. If there is nothing to touch, use
+    `sarrus.rnea` or `sarrus.ce_rnea`.
 
     contacts  how things touch; None: as in a simulation by default
+    creep     m/s: what is slower than that rests. Velocities that are known less well need more
     returns   `tau` (N m, N; for joints without motors, the remainder), `contacts`, `forces` of constraints, `status`
-    errors    `UnsupportedError`: nothing can touch; `UnknownNameError`: no such joint
+    errors    `UnsupportedError`: nothing can touch; `UnknownNameError`: no such joint; `StateError`: contacts that give
+              way, whose forces follow from q and v
 
     >>> ball = "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body>"
     >>> robot = sarrus.load(f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>")
@@ -88,7 +106,9 @@ def inverse_dynamics(
     True
     """
     model = model.spanning
-    settings = contact_settings(model, replace(contacts or ContactOptions(), turning=False))
+    options, creep = options_for("inverse_dynamics", contacts), positive_number("creep", creep, least=0.0)
+    check_rigid("inverse_dynamics", options, "forces of contacts that give way follow from q and v")
+    settings = contact_settings(model, replace(options, turning=False))
     if settings is None:
         raise UnsupportedError(
             "inverse_dynamics: this model has nothing that can touch. Without contacts, use `sarrus.rnea`"
@@ -96,7 +116,7 @@ def inverse_dynamics(
     driven = _driven(model, motors)
     q = check_configuration(model, q)
     v, a = as_state_array("v", v, model.nv), as_state_array("a", a, model.nv)
-    kernel = kernel_of(model, required_forces, ("q", "v", "a"), settings=settings, driven=driven)
+    kernel = kernel_of(model, required_forces, ("q", "v", "a"), settings=settings, driven=driven, creep=creep)
     found: Any = kernel(q, v, a)
     names = [settings.contacts.pair_of(number).names for number in range(settings.contacts.count)]
     return InverseDynamicsResult(found.tau, ContactRecord.of(found.contacts, names), found.status, found.forces)
@@ -123,7 +143,7 @@ class RequiredForces(NamedTuple):
 
 
 def required_forces(
-    model: Model, settings: ContactSettings, driven: tuple[int, ...], q: Array, v: Array, a: Array
+    model: Model, settings: ContactSettings, driven: tuple[int, ...], creep: float, q: Array, v: Array, a: Array
 ) -> RequiredForces:
     """The text of `inverse_dynamics`. Forces are in units of the robot's weight, so that all numbers are about 1."""
     contacts = settings.contacts
@@ -134,8 +154,10 @@ def required_forces(
     found = contacts.candidates(poses)
     gaps, straight = [c.gap for c in found], [0.0] * len(found)
     touching = contacts_in_slots(found, gaps, straight, model.parents, NEAR, contacts.slots)
-    J, _ = contact_jacobian(at, poses, [c.at for c in touching])
-    J = np.stack([choose(0.5, touching[k // 3].active, 1.0, 0.0) * row for k, row in enumerate(J)])
+    moving, _ = contact_jacobian(at, poses, [c.at for c in touching])
+    velocities = (moving @ v).reshape(-1, 3)
+    allowed = [_allowed(c, velocity, creep) for c, velocity in zip(touching, velocities, strict=True)]
+    J = np.concatenate([E.T @ rows for (E, _), rows in zip(allowed, np.split(moving, len(allowed)), strict=True)])
     rows = rows_of(at, None, "inverse_dynamics", declared=True)
     K, _ = loop_jacobian(at, rows)
     undriven = np.array([0.0 if k in driven else 1.0 for k in range(model.nv)])
@@ -143,7 +165,7 @@ def required_forces(
     factor = ldl_semidefinite((K * W) @ K.T)
     cross = (K * W) @ J.T
     Q = (J * W) @ J.T - cross.T @ ldl_solve(factor, cross)
-    frictions, active = vector(*(c.friction for c in touching)), vector(*(c.active for c in touching))
+    frictions, active = vector(*(mu for _, mu in allowed)), vector(*(c.active for c in touching))
     f, lam, unmet = np.zeros(len(J)), np.zeros(len(K)), needed
     y = np.zeros(model.nv)  # of joints without motors
     for _ in range(_ROUNDS):
@@ -158,16 +180,31 @@ def required_forces(
     status = if_finite(status, Status.NOT_FINITE, f, lam)
     acting = Contacts(
         numbers=vector(*(choose(0.5, c.active, c.number, -1.0) for c in touching)),
-        impulses=weight * f.reshape(-1, 3),
+        impulses=weight * np.stack([E @ x for (E, _), x in zip(allowed, f.reshape(-1, 3), strict=True)]),
         points=np.stack([c.at.point for c in touching]),
         directions=np.stack([c.at.directions for c in touching]),
         turns=np.zeros((len(touching), 0, 3)),
         gaps=vector(*(c.gap for c in touching)),
-        velocities=np.zeros((len(touching), 3)),
-        frictions=frictions,
+        velocities=velocities,
+        frictions=vector(*(c.friction for c in touching)),
     )
     forces = joined([r.declared_force(weight * lam[r.span]) for r in rows])
     return RequiredForces(weight * unmet, slot_numbers(acting, 1.0), scalar(status), forces)
+
+
+def _allowed(contact: Contact, velocity: Array, creep: float) -> tuple[Array, Scalar]:
+    """Which forces a contact may have, along two tangents and the normal: E x with x in a cone, whose coefficient of
+    friction comes second.
+
+    velocity  along the same
+    """
+    speed = root(dot(velocity[:2], velocity[:2]))
+    slides, over = choose(creep, speed, 1.0, 0.0), choose(creep, speed, 1.0 / larger(speed, tiny()), 0.0)
+    first, second = (-contact.friction * over) * velocity[:2]
+    rests = 1.0 - slides
+    E = np.stack([vector(rests, 0.0, first), vector(0.0, rests, second), vector(0.0, 0.0, 1.0)])
+    pushes = choose(creep, velocity[2], 0.0, choose(0.5, contact.active, 1.0, 0.0))
+    return pushes * E, rests * contact.friction
 
 
 def _loops_keep_closed(at: Mechanism, rows: list[Rows], K: Array, a: Array) -> Scalar:
