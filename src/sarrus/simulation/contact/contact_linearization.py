@@ -135,7 +135,8 @@ class ContactLinearizer:
         if not found.all():
             raise StateError(
                 f"no derivative of the step at state {np.flatnonzero(~found)[0]} of {len(q)}: impulses bend a limb's "
-                f"path into the ground, or something else happens that only some steps look at"
+                f"path into the ground, friction would let a bounce gain energy, or something else happens that only "
+                f"some steps look at"
             )
         A, B, P, _ = np.split(columns, self._ends, axis=-1)
         return (

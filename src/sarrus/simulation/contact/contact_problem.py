@@ -15,11 +15,12 @@ from sarrus.mechanics.contact.body_rows import ContactRows, contact_rows
 from sarrus.mechanics.contact.contact_rows import Poses, node_twists
 from sarrus.mechanics.contact.delassus import AbstractDelassus
 from sarrus.mechanics.contact.joint_rows import JointRowsDelassus
-from sarrus.mechanics.contact.problem import ContactProblem, row_spans
+from sarrus.mechanics.contact.problem import ContactProblem, ContactSolution, row_spans
 from sarrus.mechanics.contact.solve import solve
 from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
 from sarrus.mechanics.contact.world_tree import world_tree
 from sarrus.model.model import Model
+from sarrus.simulation.contact import bouncing
 from sarrus.simulation.contact.dry_friction import NOTHING_RUBS, BoundedRow, DryFriction
 from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
 from sarrus.simulation.contact.limits import Limit
@@ -32,6 +33,7 @@ from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.extremes import larger
 from sarrus.spatial.norms import if_finite
+from sarrus.spatial.replacement import replace_where
 from sarrus.status import Status
 
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
@@ -109,8 +111,10 @@ class ContactProblemAtState(NamedTuple):
         G = rows.delassus(response.G)
         return Delassus(G, lambda v: G.along_rows(rows.J @ v)), response.moved_by
 
-    def posed(self, contacts: Sequence[Contact], limits: Sequence[Limit]) -> tuple[ContactProblem, Response]:
-        """The problem with these contacts and limits, and what their impulses do."""
+    def posed(
+        self, contacts: Sequence[Contact], limits: Sequence[Limit], restitution: float | None = None
+    ) -> tuple[ContactProblem, Response]:
+        """The problem with these contacts and limits, and what their impulses do; restitution: None: as it is."""
         bounded = self.bounded
         (G, along), response = self._delassus(contacts, limits)
         before, after = (along(v) for v in (self.v, self.v_free))
@@ -120,7 +124,7 @@ class ContactProblemAtState(NamedTuple):
         sizes = tuple(contact.at.size for contact in contacts)
         for normal, contact in zip(accumulate(sizes, initial=first), contacts, strict=False):
             normal += contact.at.size
-            opening = self._normal_velocity(contact, before[normal - 1])
+            opening = self._normal_velocity(contact, before[normal - 1], restitution)
             # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
             opening = choose(0.5, contact.active, opening + (BY_VELOCITIES / self.dt) * contact.bend, 0.0)
             openings += [*[0.0] * (contact.at.size - 1), opening]
@@ -157,10 +161,16 @@ class ContactProblemAtState(NamedTuple):
         limited = list(settings.limited)[: len(pushed)]
         held = vector(*(limit.row[limited] @ pushed for limit in limits))
         start = np.concatenate([vector(*(x.start for x in bounded)), held, start])
-        found = solve(
-            problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry,
-            sweeps=0 if self.in_joint_space(contacts) else sweeps, fallback=fallback,
-        )  # fmt: skip
+
+        def found_in(problem: ContactProblem, entry: Scalar) -> ContactSolution:
+            return solve(
+                problem, start, tolerance=settings.tolerance, convex=settings.convex, entry=entry,
+                sweeps=0 if self.in_joint_space(contacts) else sweeps, fallback=fallback,
+            )  # fmt: skip
+
+        found = found_in(problem, entry)
+        if settings.restitution > 0.0:
+            found = self._taking_energy(found_in, problem, found, contacts, limits)
         moved = response(problem.G.wrenches(found.impulses))
         v, loops = self.v_free + moved.velocity, self.free.least_forces + (1.0 / self.dt) * moved.loops
         status = if_finite(found.status, Status.NOT_FINITE, v)
@@ -187,6 +197,24 @@ class ContactProblemAtState(NamedTuple):
         parts = self.friction.parts(rubbed)
         shift = self.shift(lambda: (problem, response), found.velocities, contacts, limits)
         return ContactMotion(v, shift, loops, kept, pushes, parts, unexpected, found.iterations, found.residual, status)
+
+    def _taking_energy(
+        self,
+        found_in: Callable[[ContactProblem, Scalar], ContactSolution],
+        problem: ContactProblem,
+        full: ContactSolution,
+        contacts: Sequence[Contact],
+        limits: Sequence[Limit],
+    ) -> ContactSolution:
+        """What was found with restitution, or as much of it as takes energy (`bouncing.py`)."""
+        still, _ = self.posed(contacts, limits, 0.0)
+        v = self._delassus(contacts, limits)[0].along(self.v_free)
+
+        def less() -> tuple[Array, ...]:
+            return bouncing.flat(bouncing.between(problem, found_in(still, 1.0), full, v))
+
+        gained = bouncing.work(problem, full.impulses, v)
+        return bouncing.of_flat(replace_where(gained, bouncing.flat(full), less))
 
     def shift(
         self,
@@ -223,13 +251,14 @@ class ContactProblemAtState(NamedTuple):
         push = larger(PART * rate * gap, -GENTLE)
         return choose(gap, 0.0, push, rate * gap)
 
-    def _normal_velocity(self, contact: Contact, speed: Scalar) -> Scalar:
+    def _normal_velocity(self, contact: Contact, speed: Scalar, restitution: float | None) -> Scalar:
         """The same of a contact, where it does not bounce; there, e times the speed before the step.
 
         One that gives way is a spring and a damper at the end of the step, k (gap + dt v) + d v = -force, which is a
         velocity of dt k / (dt k + d) gap / dt, and a softness.
         """
-        opening, e = self._opening(contact.gap), self.settings.restitution
+        opening = self._opening(contact.gap)
+        e = self.settings.restitution if restitution is None else restitution
         if self.settings.softness is not None:
             k, d = self.settings.softness
             opening = choose(contact.gap, 0.0, (k / (self.dt * k + d)) * contact.gap, opening)
