@@ -1,7 +1,8 @@
 """Where two shapes touch: a fixed number of candidates for each pair of types, each with its gap.
 
 Text for floats and symbols: no branch on a number, nothing that is not finite for finite poses. What is not in the
-table is not supported: an ellipsoid against anything but planes and balls, and a mesh against anything but the ground.
+table is not supported: an ellipsoid against anything but planes and balls, a mesh against anything but the ground, a
+cylinder against a height field.
 """
 
 from __future__ import annotations
