@@ -59,7 +59,7 @@ class Scene:
         q = put_down(self.model, self.contacts, q, rng.uniform(*HEIGHTS, size=count))
         loose = loose_bodies(self.model)
         if len(loose) > 1:
-            for at in loose:
+            for at in loose.values():
                 q[:, at.start : at.start + 2] = rng.normal(scale=SPREAD, size=(count, 2))
         return q, SPEED * v
 
@@ -69,7 +69,8 @@ class Scene:
         home = keyframes[0] if keyframes else starting_configuration(self.model)
         near = integrate(self.model, np.tile(home, (len(q), 1)), rng.normal(scale=NEAR_HOME, size=v.shape))
         near = np.clip(near, *limits(self.model))
-        for at in loose_bodies(self.model):
+        for body in loose_bodies(self.model):
+            at = self.model.layout.q[body]
             near[:, at] = q[:, at]
         found = sarrus.project(self.model, near, v)
         return found.q, found.v

@@ -30,7 +30,7 @@ from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.options import ContactOptions
 from sarrus.simulation.contact.pair_names import differing_pairs, same_pairs
 from sarrus.simulation.contact.record import ContactRecord
-from sarrus.simulation.contact.settings import ContactSettings, contact_notes, contact_settings
+from sarrus.simulation.contact.settings import ContactSettings, contact_notes, contact_settings, slot_notes
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, of_one_step, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
@@ -155,6 +155,8 @@ class Simulation:
             check_function("controller", self.controller)
         if self.integrator == "auto":
             object.__setattr__(self, "integrator", "implicit" if self._stiff else "semi_implicit_euler")
+        if not isinstance(self.joint_forces, bool | JointForces):
+            raise StateError(f"joint_forces is {self.joint_forces!r}. Valid: True, False, sarrus.JointForces(...)")
         if not isinstance(self.contacts, bool | ContactOptions):
             raise StateError(f"contacts is {self.contacts!r}. Valid: True, False, sarrus.ContactOptions(...)")
         if self._contact is not None and self.integrator not in ON_GROUND:
@@ -522,6 +524,7 @@ class Simulation:
             )
         if self.contacts is not False:
             notes += contact_notes(self._robot, self._contact_options)
+            notes += [] if self._contact is None else slot_notes(self._robot, self._contact)
         return notes + self.contact_operators
 
     @property

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sarrus
 from sarrus.mechanics.contact.contact_set import Candidate
+from sarrus.model.visuals import Box
 from sarrus.simulation.contact.every_contact import shares_of_bodies
 from sarrus.simulation.contact.slots import by_importance, nearest
 
@@ -68,3 +70,32 @@ def test_shares_are_of_the_largest_push_on_the_same_body():
     found = [Candidate(k, body, -1, np.zeros(3), up, 0.0, 1.0) for k, body in enumerate((1, 1, 1, 2, 3))]
     assert shares_of_bodies(found, [4.0, 1.0, 0.0, 1e-9, 0.0]) == pytest.approx([1.0, 0.25, 0.0, 1.0, 0.0])
     assert shares_of_bodies(found, [0.0] * 5) == [0.0] * 5
+
+
+def boxes(count: int) -> sarrus.Model:
+    builder = sarrus.ModelBuilder("boxes")
+    for k in range(count):
+        builder.add_body(f"box_{k}", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
+        builder.add_geometry(f"box_{k}", Box((0.1, 0.1, 0.1)), name=f"shape_{k}")
+    return builder.build().with_ground()
+
+
+@pytest.mark.parametrize(("count", "asked", "is_told"), [(3, None, False), (10, None, True), (10, 44, False)])
+def test_what_may_touch_in_more_places_than_there_are_slots_is_told(count, asked, is_told):
+    """Ten boxes that lie on the ground have forty corners there; by default, steps have 24 slots at most."""
+    notes = sarrus.Simulation(boxes(count), contacts=sarrus.ContactOptions(slots=asked)).notes
+    assert any("44 places may touch at once" in note and "slots=44" in note for note in notes) == is_told
+
+
+def test_feet_with_more_corners_than_usual_have_a_slot_each():
+    builder = sarrus.ModelBuilder("table").add_body("table", joint="free", mass=5.0, inertia=0.3 * np.eye(3))
+    for k in range(5):
+        x, y = 0.4 * np.cos(0.4 * np.pi * k), 0.4 * np.sin(0.4 * np.pi * k)
+        builder.add_geometry("table", Box((0.1, 0.1, 0.04)), name=f"foot_{k}", position=(x, y, -0.2))
+    model = builder.build().with_ground()
+    simulation = sarrus.Simulation(model, 1e-3)
+    motion = simulation.run(sarrus.put_down(model, sarrus.neutral(model)), duration=0.3)
+    assert simulation._contact is not None
+    assert simulation._contact.contacts.slots == 20
+    assert motion.statuses == {"ok": 301}
+    assert np.abs(motion.v[-1]).max() < 1e-6

@@ -8,7 +8,7 @@ import pytest
 import sarrus
 from sarrus.errors import StateError
 from sarrus.model.geometries import Friction, Plane
-from sarrus.model.visuals import Box, Sphere
+from sarrus.model.visuals import Box, Capsule, Sphere
 
 G, RADIUS, MASS = 9.81, 0.1, 2.0
 
@@ -109,3 +109,18 @@ def test_with_dry_friction_and_resistance_to_turning():
 def test_numbers_that_make_no_sense_are_refused(numbers, words):
     with pytest.raises(StateError, match=words):
         sarrus.ContactOptions(**numbers)
+
+
+def test_what_sinks_in_has_its_slot():
+    """A capsule that falls onto soft ground closes further while it touches: no contact was left out."""
+    builder = sarrus.ModelBuilder("capsule").add_body("capsule", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
+    builder.add_geometry("capsule", Capsule(0.05, 0.2), name="shape")
+    model = builder.build().with_ground()
+    rng = np.random.default_rng(0)
+    q, _ = sarrus.random_state(model, rng, 32)
+    q[:, :3] = [0.0, 0.0, 0.5]
+    simulation = sarrus.Simulation(model, 1e-3, contacts=sarrus.ContactOptions(stiffness=1e4, damping=30.0))
+    motion = simulation.run(q, rng.normal(size=(32, 6)), duration=0.6)
+    assert motion.contacts is not None
+    assert motion.contacts.gaps.min() < -5e-3
+    assert motion.statuses == {"ok": 32 * 601}

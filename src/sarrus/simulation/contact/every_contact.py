@@ -94,9 +94,16 @@ def every_contact(
         second = attempt(v, bends, distances, left, sweeps=0)  # sweeps have found out already what sticks
         moved = node_twists(step.free.at, step.poses, second.v)
         second = second._replace(iterations=first.iterations + second.iterations)
-        return second.told(passed(found, [c.closing(moved) for c in found], limits, q, second.v, dt)).flat
+        rates = [c.closing(moved) for c in found]
+        return second.told(passed(found, rates, limits, q, second.v, dt, sinks=sinking(second))).flat
 
-    unforeseen = passed(found, after.rates, limits, q, first.v, dt, after.bends)
+    def sinking(motion: ContactMotion) -> list[Scalar] | None:
+        """Contacts that give way sink in where they have a slot."""
+        if step.settings.softness is None:
+            return None
+        return held_by_slots(len(found), list(motion.contacts.numbers), [1.0] * contacts.slots)
+
+    unforeseen = passed(found, after.rates, limits, q, first.v, dt, after.bends, sinking(first))
     unforeseen = choose(0.5, first.status, 1.0, unforeseen)  # not solved: the fallback is there
     return ContactMotion.of(replace_where(unforeseen, first.flat, again))
 
@@ -125,18 +132,22 @@ def passed(
     v: Array,
     dt: Scalar,
     bends: Sequence[Scalar] | None = None,
+    sinks: Sequence[Scalar] | None = None,
 ) -> Scalar:
     """1 where something closes in this step that is closed already: it has found no slot. Else 0.
 
     By more than what goes unnoticed, or at all where it is deeper than that. With bends, it may have one.
+
+    sinks  of contacts: 1 where they may close further
     """
     more = [0.0] * len(found) if bends is None else bends
-    ways = [(c.gap, dt * rate + bend) for c, rate, bend in zip(found, rates, more, strict=True)]
-    ways += [(x.gap(q), dt * x.sign * v[x.v]) for x in limits]
+    may = [0.0] * len(found) if sinks is None else sinks
+    ways = [(c.gap, dt * rate + bend, yes) for c, rate, bend, yes in zip(found, rates, more, may, strict=True)]
+    ways += [(x.gap(q), dt * x.sign * v[x.v], 0.0) for x in limits]
     is_passed: Scalar = 0.0
-    for gap, way in ways:
+    for gap, way, sinks_in in ways:
         least = choose(gap, 0.0, gap, 0.0) - choose(gap, -UNNOTICED, _SLIGHTLY * UNNOTICED, UNNOTICED)
-        is_passed = choose(gap + way, least, 1.0, is_passed)
+        is_passed = choose(gap + way, least, choose(0.5, sinks_in, is_passed, 1.0), is_passed)
     return is_passed
 
 

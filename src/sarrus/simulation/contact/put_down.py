@@ -37,6 +37,11 @@ def _gaps(model: Model, contacts: ContactSet, q: Array) -> _Gaps:
 _GAPS = kernel_algorithm(_gaps, {"q": None}, ("contacts",))
 
 
+def gaps_between(model: Model, contacts: ContactSet, q: Array) -> Array:
+    """(..., candidates) between all that may touch, at configurations (..., nq)."""
+    return evaluate(model, _GAPS, {"q": q}, contacts=contacts)["gaps"]
+
+
 def put_down(model: Model, contacts: ContactSet, q: Array, height: Array | float = 0.0) -> Array:
     """q (B, nq) with what is fixed to nothing moved up or down, until its lowest point is so high above the ground."""
     loose = loose_bodies(model)
@@ -47,7 +52,7 @@ def put_down(model: Model, contacts: ContactSet, q: Array, height: Array | float
     standing = np.array([pair.b.node == WORLD and pair.a.node in moving for pair in pairs])
     if not standing.any() or not len(q):
         return q
-    q = np.array(q)
+    q, up = np.array(q), np.zeros(len(q))
     for _ in range(_ROUNDS):
         found = evaluate(model, _GAPS, {"q": q}, contacts=contacts)
         up = _ups(model, found["gaps"][:, standing], found["rises"][:, standing], height)

@@ -76,8 +76,9 @@ def contact_settings(model: Model, options: ContactOptions, traced: Model | None
     if not pairs:
         return None
     contacts = contact_set(model, pairs, (), 0, options.turning)
-    usual = usual_contacts(model, contacts)
-    slots = options.slots or max(_SLOTS, len(usual) + _SPARE_SLOTS, _slots_of_things(model))
+    standing = standing_contacts(model, contacts)
+    usual = tuple(sorted(standing[:_MOST_USUAL]))
+    slots = options.slots or max(_SLOTS, min(_MOST_SLOTS, max(len(standing) + _SPARE_SLOTS, _slots_of_things(model))))
     contacts = replace(contacts, usual=usual[:slots], slots=min(slots, contacts.count))
     contacts = replace(contacts, closely=_close_to_the_ground(model, contacts))
     if traced is not None:
@@ -94,7 +95,19 @@ def contact_settings(model: Model, options: ContactOptions, traced: Model | None
 def _slots_of_things(model: Model) -> int:
     """For free bodies that lie on each other; 0 where there is one, or none."""
     loose = sum(body.parent == WORLD and body.joint.type.name == "free" for body in model.bodies)
-    return min(_MOST_SLOTS, _SLOTS_PER_THING * (loose + 1)) if loose > 1 else 0
+    return _SLOTS_PER_THING * (loose + 1) if loose > 1 else 0
+
+
+def slot_notes(model: Model, settings: ContactSettings) -> list[str]:
+    """What a user should know about things that may touch in more places than there are slots."""
+    slots, contacts = settings.contacts.slots, settings.contacts
+    wanted = min(contacts.count, max(len(standing_contacts(model, contacts)), _slots_of_things(model)))
+    if wanted <= slots:
+        return []
+    return [
+        f"{wanted} places may touch at once, and steps have {slots} slots for contacts: what is left out of a step may "
+        f"creep. slots={wanted} (--slots {wanted}) makes room, and takes longer to compile"
+    ]
 
 
 def chosen_pairs(model: Model, options: ContactOptions) -> list[MeetingPair]:
@@ -160,16 +173,15 @@ def contact_notes(model: Model, options: ContactOptions) -> list[str]:
     return notes
 
 
-def usual_contacts(model: Model, contacts: ContactSet) -> tuple[int, ...]:
-    """Candidates against the world that touch it where the robot stands: in its keyframes, or at home."""
+def standing_contacts(model: Model, contacts: ContactSet) -> list[int]:
+    """Candidates against the world that touch it where the robot stands, in its keyframes or at home; nearest first."""
     found: dict[int, float] = {}
     for q in _standing(model):
         candidates = [c for c in contacts.candidates(_poses(model, q)) if c.b == WORLD]
         lowest = min((float(c.gap) for c in candidates), default=np.inf)
         if lowest < _LOWERED:
             found |= {c.number: float(c.gap) - lowest for c in candidates if c.gap - lowest < _STANDING}
-    nearest = sorted(found, key=lambda number: (found[number], number))[:_MOST_USUAL]
-    return tuple(sorted(nearest))
+    return sorted(found, key=lambda number: (found[number], number))
 
 
 def _standing(model: Model) -> list[Array]:
