@@ -61,6 +61,18 @@ def test_what_contacts_do_otherwise_is_said():
     assert model.geometries[0].margin == 0.01
 
 
+def test_what_margins_lose_is_lost_in_mujoco_itself():
+    for margin, gap in ((0.05, 0.0), (0.05, 0.05), (0.0, 0.05)):
+        ground = '<geom type="plane" size="1 1 1" pos="0 0 0.88"/>'  # 2 cm below the ball
+        text = mjcf(f'<geom size="0.1" margin="{margin}" gap="{gap}"/>', world=ground)
+        mj = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(mj)
+        mujoco.mj_forward(mj, data)
+        pushes = data.nefc > 0
+        lost = any(line.startswith("contact margins") for line in sarrus.load(text).lost_physics)
+        assert lost == pushes
+
+
 def test_numbers_that_no_geometry_has_are_lost_physics():
     field = '<asset><hfield name="h" nrow="1" ncol="3" size="1 1 1 1"/></asset>'
     model = sarrus.load(mjcf('<geom size="1e60"/>', world='<geom type="hfield" hfield="h"/>', before=field))

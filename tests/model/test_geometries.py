@@ -12,7 +12,7 @@ import sarrus
 from sarrus.errors import ModelError, NameClashError, UnknownNameError
 from sarrus.model.geometries import ConvexMesh, Friction, GeometryPair, HeightField, Plane
 from sarrus.model.keyframes import Keyframe, Keyframes
-from sarrus.model.visuals import Box, Capsule, Mesh, Sphere
+from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Mesh, Sphere
 
 QUARTER = 0.5 * np.pi
 INERTIAL = {"mass": 1.0, "inertia": np.eye(3)}
@@ -85,6 +85,38 @@ def test_numbers_are_checked(numbers, words):
     shape = numbers.pop("shape", Sphere(0.1))
     with pytest.raises(ModelError, match=words):
         arm().add_geometry("arm", shape, name="g", **numbers)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Box((1.0, 1.0)), r"Box: size is \(1.0, 1.0\): expected 3 numbers"),
+        (lambda: Box((1.0, 1.0, 1.0, 1.0)), "expected 3 numbers"),
+        (lambda: Box(1.0), "expected 3 numbers"),
+        (lambda: Box(((1,), (2, 3), 4)), "expected 3 numbers"),
+        (lambda: Ellipsoid((1, 1j, 2)), "Ellipsoid: radii is"),
+        (lambda: Sphere("1"), "Sphere: radius is '1': expected a number"),
+        (lambda: Sphere((1.0, 2.0)), "Sphere: radius"),
+        (lambda: Sphere(True), "Sphere: radius"),
+        (lambda: Sphere(None), "Sphere: radius"),
+        (lambda: Capsule(0.1, (1.0,)), "Capsule: length"),
+        (lambda: Cylinder("a", 1.0), "Cylinder: radius"),
+        (lambda: Mesh("a.stl", (1.0, 1.0)), "Mesh: scale"),
+        (lambda: HeightField(np.zeros((2, 2)), (1.0,)), "HeightField: size"),
+        (lambda: HeightField("x", (1.0, 1.0)), "HeightField: heights: expected numbers, got text"),
+        (lambda: ConvexMesh([[0, 0, 0], [1]]), "ConvexMesh: vertices: expected numbers"),
+    ],
+)
+def test_a_shape_checks_what_it_is_made_of_when_it_is_made(make, words):
+    with pytest.raises(ModelError, match=words):
+        make()
+
+
+def test_whatever_says_the_same_numbers_is_the_same_shape():
+    assert Box(np.array([1, 2, 3])) == Box([1.0, 2.0, 3.0]) == Box((1, 2, 3))
+    assert repr(Sphere(np.float32(0.5))) == repr(Sphere(0.5))
+    field = HeightField([[0, 0], [0, 1]], [1, 1])
+    assert (field.heights.dtype, field.size) == (float, (1.0, 1.0))
 
 
 def test_an_unknown_body_is_named():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.errors import UnsupportedError
+from sarrus.errors import StateError, UnsupportedError
 from sarrus.simulation.joint_forces import JointForces, joint_force_parameters, joint_forces
 from tests.simulation.mechanisms_in_motion import with_joints
 
@@ -18,6 +18,22 @@ def wheel(**joint: float) -> sarrus.Model:
         "rim", "world", joint="revolute", axis=(0, 0, 1), mass=1.0, com=(0, 0, 0), inertia=0.5 * np.eye(3), **joint
     )
     return b.build()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [*({name: "no"} for name in ("damping", "stiffness", "friction", "limits", "effort", "gravity_compensation")),
+     {"limits": 0}, {"limit_time": 0.0}, {"limit_time": "1"}, {"friction_speed": np.nan}, {"friction_speed": True}],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused_and_named(given):
+    with pytest.raises(StateError, match=f"{next(iter(given))} is"):
+        JointForces(**given)
+
+
+@pytest.mark.parametrize("given", ["no", None, 5, {}])
+def test_a_simulation_takes_all_none_or_some_of_them(given):
+    with pytest.raises(StateError, match=r"joint_forces is .*Valid: True, False, sarrus.JointForces"):
+        sarrus.Simulation(wheel(), joint_forces=given)
 
 
 def test_damping_slows_down_exponentially():

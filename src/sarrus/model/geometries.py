@@ -6,15 +6,28 @@ Nothing here is part of `Model.digest`: a step that has contacts takes them as a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+from sarrus.errors import ModelError, StateError
+from sarrus.model.arguments import as_numbers
 from sarrus.model.bodies import WORLD_NAME, Placement, freeze
-from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
+from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere, check_sizes
 from sarrus.spatial.arrays import Array
 
 
 @dataclass(frozen=True)
 class Plane:
     """The half-space below z = 0; unbounded."""
+
+
+def _array(what: str, value: Any) -> Array:
+    """Real numbers as an array that stays as it is."""
+    try:
+        numbers = as_numbers(f"{what}: expected numbers", value).astype(float, copy=False)
+    except StateError as error:
+        raise ModelError(str(error)) from None
+    freeze(numbers)
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +38,7 @@ class ConvexMesh:
     path: str = ""  # the file that it came from
 
     def __post_init__(self) -> None:
-        freeze(self.vertices)
+        object.__setattr__(self, "vertices", _array("ConvexMesh: vertices", self.vertices))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +53,8 @@ class HeightField:
     size: tuple[float, float]
 
     def __post_init__(self) -> None:
-        freeze(self.heights)
+        check_sizes(self, size=2)
+        object.__setattr__(self, "heights", _array("HeightField: heights", self.heights))
 
 
 ContactShape = Plane | Sphere | Capsule | Cylinder | Box | Ellipsoid | ConvexMesh | HeightField

@@ -6,11 +6,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sarrus.errors import ModelError, StateError
+from sarrus.model.arguments import as_numbers
 from sarrus.model.bodies import Placement
 from sarrus.spatial.arrays import Array
 
 Color = tuple[float, float, float, float]  # red, green, blue, opacity, each from 0 to 1
 Three = tuple[float, float, float]
+
+
+def check_sizes(shape: object, **counts: int) -> None:
+    """Keep what a shape is made of as plain numbers: one, or a tuple of so many; an error names what is not.
+
+    How large they may be is up to what the shape is for: a file may draw a ball of no size, and nothing can touch it.
+    """
+    for name, count in counts.items():
+        value = getattr(shape, name)
+        try:
+            numbers = as_numbers("", value).astype(float)
+        except StateError:
+            numbers = None
+        if numbers is None or isinstance(value, bool) or numbers.shape != (() if count == 1 else (count,)):
+            words = "a number" if count == 1 else f"{count} numbers"
+            raise ModelError(f"{type(shape).__name__}: {name} is {value!r}: expected {words}")
+        object.__setattr__(shape, name, float(numbers) if count == 1 else tuple(numbers.tolist()))
 
 
 @dataclass(frozen=True)
@@ -19,6 +38,9 @@ class Box:
 
     size: Three
 
+    def __post_init__(self) -> None:
+        check_sizes(self, size=3)
+
 
 @dataclass(frozen=True)
 class Sphere:
@@ -26,12 +48,18 @@ class Sphere:
 
     radius: float
 
+    def __post_init__(self) -> None:
+        check_sizes(self, radius=1)
+
 
 @dataclass(frozen=True)
 class Ellipsoid:
     """An ellipsoid about the origin; `radii`: half its lengths along x, y and z."""
 
     radii: Three
+
+    def __post_init__(self) -> None:
+        check_sizes(self, radii=3)
 
 
 @dataclass(frozen=True)
@@ -41,6 +69,9 @@ class Cylinder:
     radius: float
     length: float
 
+    def __post_init__(self) -> None:
+        check_sizes(self, radius=1, length=1)
+
 
 @dataclass(frozen=True)
 class Capsule:
@@ -49,6 +80,9 @@ class Capsule:
     radius: float
     length: float
 
+    def __post_init__(self) -> None:
+        check_sizes(self, radius=1, length=1)
+
 
 @dataclass(frozen=True)
 class Mesh:
@@ -56,6 +90,9 @@ class Mesh:
 
     path: str
     scale: Three = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_sizes(self, scale=3)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.errors import UnsupportedError
+from sarrus.model.arguments import positive_number, true_or_false
 from sarrus.model.constraints import Tendon
 from sarrus.model.gravity_compensation import NOTHING_BORNE, GravityCompensation
 from sarrus.model.model import Model
@@ -61,6 +62,13 @@ class JointForces:
     gravity_compensation: bool = True  # weights that something bears, other than by motors
     limit_time: float | None = None
     friction_speed: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("damping", "stiffness", "friction", "limits", "effort", "gravity_compensation"):
+            object.__setattr__(self, name, true_or_false(name, getattr(self, name)))
+        for name in ("limit_time", "friction_speed"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, positive_number(name, getattr(self, name)))
 
 
 NONE = JointForces(
