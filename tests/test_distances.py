@@ -69,6 +69,16 @@ def test_ellipsoids_and_chosen_pairs() -> None:
     np.testing.assert_allclose(found.normal, [0.0, 0.0, 1.0], atol=1e-3)
 
 
+def test_pairs_may_come_one_by_one_and_are_checked() -> None:
+    model = two(Sphere(0.1), Box(SIZE), ground=True)
+    q = sarrus.neutral(model)
+    (found,) = sarrus.distances(model, q, (pair for pair in [("shape_0", "ground")]))
+    assert found.names == ("shape_0", "ground")
+    for pairs in ("ground", 5, [("shape_0",)], [("shape_0", "shape_1", "ground")]):
+        with pytest.raises(StateError, match="pairs"):
+            sarrus.distances(model, q, pairs)  # type: ignore[arg-type]
+
+
 def test_bad_input_is_told() -> None:
     pytest.importorskip("coal")
     model = two(Sphere(0.1), Box(SIZE))

@@ -7,14 +7,15 @@ collision library coal is asked, state by state. A simulation does not do that, 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import MissingDependencyError, StateError, UnsupportedError, unknown_name
+from sarrus.errors import MissingDependencyError, StateError, UnsupportedError, check_name
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
 from sarrus.mechanics.contact.narrow_phase import is_supported, touches
+from sarrus.model.arguments import pairs_of_names
 from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import ContactShape, ConvexMesh, Geometry
 from sarrus.model.meeting_pairs import meeting_pairs
@@ -37,7 +38,7 @@ class Distance(NamedTuple):
     in_steps: bool  # whether they touch in a simulation; else coal was asked
 
 
-def distances(model: Model, q: Any, pairs: Sequence[tuple[str, str]] | None = None) -> list[Distance]:
+def distances(model: Model, q: Any, pairs: Iterable[tuple[str, str]] | None = None) -> list[Distance]:
     """Distances between geometries that may meet, at a configuration (nq,), nearest first.
 
     pairs    the only pairs of geometries, by name, to consider; default: all that may meet in this model
@@ -54,14 +55,14 @@ def distances(model: Model, q: Any, pairs: Sequence[tuple[str, str]] | None = No
     if q.shape != (model.nq,) or not np.isfinite(q).all():
         raise StateError(f"q has shape {q.shape}: expected ({model.nq},), all numbers finite")
     by_name = {geometry.name: geometry for geometry in model.geometries}
-    for name in (x for pair in pairs or () for x in pair):
-        if name not in by_name:
-            raise unknown_name("geometry", name, by_name)
+    wanted = None if pairs is None else pairs_of_names(pairs)
+    for name in (x for pair in wanted or () for x in pair):
+        check_name("geometry", name, by_name)
     shapes = model.geometries
     chosen = (
         [(shapes[pair.a], shapes[pair.b]) for pair in meeting_pairs(model)]
-        if pairs is None
-        else [(by_name[a], by_name[b]) for a, b in pairs]
+        if wanted is None
+        else [(by_name[a], by_name[b]) for a, b in wanted]
     )
     tree = tree_of(model)
     poses = world_poses(tree, joint_kinematics(tree, q))

@@ -1,10 +1,11 @@
-"""What users hand over, checked: arrays of real numbers, whole and positive numbers, switches. Else an error."""
+"""What users hand over, checked: arrays of real numbers, numbers, switches, names. Else an error in words."""
 
 from __future__ import annotations
 
 import contextlib
 import operator
 import sys
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 
 from sarrus.errors import StateError
 from sarrus.spatial.arrays import Array
+
+_PAIRS = "pairs=[('foot', 'ground')]"
 
 
 def as_numbers(expected: str, value: Any) -> Array:
@@ -89,3 +92,28 @@ def positive_number(name: str, value: Any, least: float | None = None) -> float:
         wanted = "positive number" if least is None else f"number, at least {least:g}"
         raise StateError(f"{name} is {value!r}: expected a finite {wanted}")
     return number
+
+
+def names_of(name: str, value: Any) -> tuple[str, ...]:
+    """Whatever has names and can be gone through once, as a tuple. A text is one name, not those of its letters."""
+    is_one = isinstance(value, str) or not isinstance(value, Iterable)
+    names = () if is_one else tuple(value)
+    if is_one or not all(isinstance(x, str) for x in names):
+        raise StateError(f"{name} is {value!r}: expected names, such as {name}=['left', 'right']")
+    return names
+
+
+def pairs_of_names(value: Any) -> tuple[tuple[str, str], ...]:
+    """Pairs of geometries by name, as a tuple. Which names there are is up to the model."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise StateError(f"pairs is {value!r}: expected pairs of names of geometries, such as {_PAIRS}")
+    return tuple(_pair_of_names(pair) for pair in value)
+
+
+def _pair_of_names(pair: Any) -> tuple[str, str]:
+    names = () if isinstance(pair, str) or not isinstance(pair, Iterable) else tuple(pair)
+    if len(names) != 2 or not all(isinstance(name, str) for name in names):
+        raise StateError(f"pairs has {pair!r}: expected two names of geometries each, such as {_PAIRS}")
+    if names[0] == names[1]:
+        raise StateError(f"pairs has {pair!r}: a geometry cannot touch itself")
+    return names

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus
-from sarrus.errors import UnsupportedError
+from sarrus.errors import StateError, UnknownNameError, UnsupportedError
 from sarrus.model.geometries import Plane
 from sarrus.model.visuals import Box, Sphere
 
@@ -155,6 +155,22 @@ def test_embedded_or_not_is_the_same_and_motions_that_open_loops_are_told():
     a[7] -= 1e-3
     q[8] += 1e-3
     assert inverse(model).status == sarrus.Status.CONSTRAINTS_NOT_MET
+
+
+def test_motors_are_names_however_they_are_given():
+    model = walker()
+    q = np.zeros(model.nq)
+    q[:7] = [0, 0, 0.42, 0, 0, 0, 1]
+    names = [name for name in model.joint_names if name != "trunk_joint"]
+    still = np.zeros(model.nv)
+    taus = [sarrus.inverse_dynamics(model, q, still, still, motors=x).tau for x in (None, names, iter(names))]
+    np.testing.assert_array_equal(taus[1], taus[0])
+    np.testing.assert_array_equal(taus[2], taus[0])
+    for motors in ("left_shin_joint", 5, [3]):
+        with pytest.raises(StateError, match=r"motors is .*expected names"):
+            sarrus.inverse_dynamics(model, q, still, still, motors=motors)
+    with pytest.raises(UnknownNameError, match="unknown joint 'left_shin'"):
+        sarrus.inverse_dynamics(model, q, still, still, motors=["left_shin"])
 
 
 def test_what_slides_is_braked_by_all_of_its_friction():

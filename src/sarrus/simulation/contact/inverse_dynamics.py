@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import UnsupportedError, unknown_name
+from sarrus.errors import UnsupportedError, check_name
 from sarrus.mechanics.bodies import world_poses
 from sarrus.mechanics.constraints.rows import Rows
 from sarrus.mechanics.contact.cone import tiny
@@ -38,7 +38,7 @@ from sarrus.mechanics.mechanism import Mechanism, mechanism, rows_of
 from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.mechanics.solvers.result import joined
 from sarrus.model.actuators import actuated_joints
-from sarrus.model.arguments import positive_number
+from sarrus.model.arguments import names_of, positive_number
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
@@ -127,9 +127,9 @@ def _driven(model: Model, motors: Any) -> tuple[int, ...]:
     if motors is None:
         free = {body.joint.name for body in model.bodies if body.joint.type.name == "free"}
         motors = actuated_joints(model.actuators) or set(model.joint_names) - free
+    motors = names_of("motors", motors)
     for name in motors:
-        if name not in model.joint_names:
-            raise unknown_name("joint", name, model.joint_names)
+        check_name("joint", name, model.joint_names)
     return tuple(sorted(k for name in motors for k in range(model.nv)[model.layout.v_of(name)]))
 
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from sarrus.errors import StateError, check_name
 from sarrus.mechanics.contact.operator_choice import OPERATORS
-from sarrus.model.arguments import positive_number, true_or_false, whole_number
+from sarrus.model.arguments import pairs_of_names, positive_number, true_or_false, whole_number
 
 _SWITCHES = ("self_collision", "joint_limits", "convex", "turning", "exact_friction")
 _COUNTS = ("slots", "limit_slots")
-_EXAMPLE = "pairs=[('foot', 'ground')]"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class ContactOptions:
         elif self.damping > 0.0:
             raise StateError(f"damping is {self.damping:g} but contacts are rigid: give a stiffness, too")
         if self.pairs is not None:
-            self._set("pairs", _pairs_of_names(self.pairs))
+            self._set("pairs", pairs_of_names(self.pairs))
         if self.operator is not None:
             check_name("operator", self.operator, OPERATORS)
 
@@ -102,19 +101,3 @@ def check_rigid(function: str, options: ContactOptions, why: str) -> None:
     """Refuse contacts that give way, for a reason."""
     if options.stiffness is not None:
         raise StateError(f"{function}: stiffness is {options.stiffness:g}, but {why}. Leave stiffness and damping out")
-
-
-def _pairs_of_names(pairs: Any) -> tuple[tuple[str, str], ...]:
-    """Whatever can be gone through once, as a tuple. Which names there are is up to the model."""
-    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
-        raise StateError(f"pairs is {pairs!r}: expected pairs of names of geometries, such as {_EXAMPLE}")
-    return tuple(_pair_of_names(pair) for pair in pairs)
-
-
-def _pair_of_names(pair: Any) -> tuple[str, str]:
-    names = () if isinstance(pair, str) or not isinstance(pair, Iterable) else tuple(pair)
-    if len(names) != 2 or not all(isinstance(name, str) for name in names):
-        raise StateError(f"pairs has {pair!r}: expected two names of geometries each, such as {_EXAMPLE}")
-    if names[0] == names[1]:
-        raise StateError(f"pairs has {pair!r}: a geometry cannot touch itself")
-    return names
