@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import sarrus
+from tests.importers.shared_robots import ROBOTS
 
 EXAMPLES = sorted(p for p in (Path(__file__).parents[1] / "examples").glob("*_*.py") if not p.name.startswith("_"))
 
@@ -24,6 +25,7 @@ def small(monkeypatch, tmp_path):
     monkeypatch.setenv("SARRUS_EXAMPLE_ROLLOUTS", "500")
     monkeypatch.setenv("SARRUS_EXAMPLE_OUTPUT", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("SARRUS_CASSIE", str(ROBOTS / "cassie/scene.xml"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -40,5 +42,5 @@ def test_an_example_says_what_you_learn_on_one_page(path: Path) -> None:
 
 
 def test_the_readme_says_how_many_there_are() -> None:
-    assert len(EXAMPLES) == 22
-    assert "**Twenty-two [examples]" in (Path(__file__).parents[1] / "README.md").read_text()
+    assert len(EXAMPLES) == 23
+    assert "**Twenty-three [examples]" in (Path(__file__).parents[1] / "README.md").read_text()
