@@ -9,6 +9,7 @@ import sarrus
 from sarrus.errors import UnsupportedError
 from sarrus.model.geometries import Plane
 from sarrus.model.visuals import Box, Sphere
+from tests.simulation.contact.test_joint_limits import LIMIT, comb
 
 
 def ball(mu: float = 0.0) -> sarrus.Model:
@@ -64,3 +65,23 @@ def test_a_box_on_its_face_stops():
 def test_nothing_to_touch_is_said():
     with pytest.raises(UnsupportedError, match="nothing that can touch"):
         sarrus.impulse(sarrus.zoo.chain(2), [0.0, 0.0], [0.0, 0.0])
+
+
+def test_what_finds_no_slot_is_told():
+    builder = sarrus.ModelBuilder("box")
+    builder.add_body("box", joint="free", mass=3.0, inertia=0.02 * np.eye(3))
+    builder.add_geometry("box", Box((0.2, 0.2, 0.2)), name="box")
+    box = builder.build().with_ground()
+    falling = [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]
+    for slots, status in ((1, sarrus.Status.CONTACTS_LEFT_OUT), (4, sarrus.Status.OK)):
+        assert sarrus.impulse(box, AT, falling, sarrus.ContactOptions(slots=slots)).status == status
+    model, at_limits = comb(), np.full(8, LIMIT)
+    default, enough = (
+        sarrus.impulse(model, at_limits, np.ones(8), sarrus.ContactOptions(limit_slots=slots)) for slots in (None, 8)
+    )
+    assert (default.status, enough.status) == (sarrus.Status.CONTACTS_LEFT_OUT, sarrus.Status.OK)
+    assert default.v.max() == pytest.approx(1.0)
+    np.testing.assert_allclose(enough.v, 0.0, atol=1e-6)
+    # Away from the limits, or in the air, nothing is left out.
+    assert sarrus.impulse(model, at_limits, -np.ones(8)).status == sarrus.Status.OK
+    assert sarrus.impulse(model, at_limits - 0.1, np.ones(8)).status == sarrus.Status.OK

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sarrus.errors import UnsupportedError
 from sarrus.mechanics.bodies import world_poses
+from sarrus.mechanics.contact.contact_rows import Twist, node_twists
+from sarrus.mechanics.contact.contact_set import Candidate
 from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.model import Model
 from sarrus.model.state import as_state_array, check_configuration
@@ -16,13 +19,17 @@ from sarrus.simulation.contact.contact_motion import NEAR
 from sarrus.simulation.contact.contact_problem import ContactProblemAtState, slot_numbers
 from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.kernels import kernel_of
-from sarrus.simulation.contact.limits import limits_in_slots, limits_of
+from sarrus.simulation.contact.limits import NEAR as REACHED
+from sarrus.simulation.contact.limits import JointLimit, limits_in_slots, limits_of
 from sarrus.simulation.contact.options import ContactOptions, check_rigid, options_for
-from sarrus.simulation.contact.record import ContactRecord
+from sarrus.simulation.contact.record import CREEP, ContactRecord
 from sarrus.simulation.contact.settings import ContactSettings, contact_settings
 from sarrus.simulation.contact.slots import contacts_in_slots
 from sarrus.simulation.step import scalar
-from sarrus.spatial.arrays import Array
+from sarrus.spatial.arrays import Array, Scalar
+from sarrus.spatial.choice import choose
+
+_SLACK = 10.0  # of the tolerance: what a problem that is solved may leave
 
 
 class ImpulseResult(NamedTuple):
@@ -36,13 +43,14 @@ class ImpulseResult(NamedTuple):
 
 def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None) -> ImpulseResult:
     """Velocities after an impact with everything that touches at q, within 2 mm, and with joint limits that are
-    reached.
+    reached, within 0.02 rad or m.
 
     Loops stay closed; friction and `contacts.restitution` act. Forces do not, because an impact takes no time.
 
     q, v      (n,) or (B, n)
     contacts  how things touch, including `restitution`; None: as in a simulation by default
-    returns   `v` after it, `contacts` with impulses (N s), `residual` (m/s), `status`
+    returns   `v` after it, `contacts` with impulses (N s), `residual` (m/s), `status`: CONTACTS_LEFT_OUT where more
+              touches than there are slots, and what has none still closes
     errors    `UnsupportedError`: nothing can touch; `StateError`: arrays of the wrong shape, or contacts that give way,
               which have no impulse
 
@@ -86,5 +94,25 @@ def impact(model: Model, settings: ContactSettings, q: Array, v: Array) -> Impac
     held = [limit._replace(gap=0.0) for limit in limits_in_slots(limits, q, v, 0.0, settings.limit_slots)]
     problem = ContactProblemAtState(model, settings, free, poses, v, v, 1.0)
     motion = problem.solved(touching, held, np.zeros(sum(c.at.size for c in touching)), np.zeros(settings.limit_count))
+    motion = motion.told(_closes(found, limits, q, motion.v, node_twists(free.at, poses, motion.v), settings.tolerance))
     recorded = slot_numbers(motion.contacts, 1.0, motion.residual)
     return ImpactOutputs(motion.v, recorded, scalar(motion.residual), scalar(motion.status))
+
+
+def _closes(
+    found: Sequence[Candidate],
+    limits: Sequence[JointLimit],
+    q: Array,
+    v: Array,
+    twists: Sequence[Twist],
+    tolerance: float,
+) -> Scalar:
+    """1 where something that touches, or a limit that is reached, still closes after the impact: it has found no slot.
+    Else 0.
+    """
+    rates = [(c.gap - NEAR, c.closing(twists)) for c in found]
+    rates += [(limit.gap(q) - REACHED, limit.sign * v[limit.v]) for limit in limits]
+    closes: Scalar = 0.0
+    for beyond, rate in rates:
+        closes = choose(beyond, 0.0, choose(rate, -CREEP - _SLACK * tolerance, 1.0, closes), closes)
+    return closes
