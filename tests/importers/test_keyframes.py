@@ -44,7 +44,7 @@ def test_keyframes_are_states(compiled):
 def test_keyframes_of_another_base_are_reported():
     model = sarrus.load(ROBOT, floating_base=False)
     assert list(model.keyframes) == ["keyframe_0"]  # the one without numbers fits any robot
-    assert "2 keyframes: not represented" in model.import_report
+    assert "2 keyframes (moving, low) do not fit the robot: not represented" in model.import_report
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_textures_height_fields_and_skins_are_not_needed():
 
 def test_keyframes_are_reported_even_if_they_do_not_fit():
     text = mjcf(body(INERTIAL + "<joint/>"), after='<keyframe><key qpos="1 2 3"/></keyframe>')
-    assert "1 keyframes: not represented" in sarrus.load(text).import_report
+    assert "1 keyframes (number 0) do not fit the robot: not represented" in sarrus.load(text).import_report
 
 
 def test_includes_work(tmp_path):

@@ -18,12 +18,12 @@ from sarrus.errors import IllPosedError, UnsupportedError, listed
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body
 from sarrus.model.geometries import Geometry
+from sarrus.model.import_report import by_importance
 from sarrus.model.meeting_pairs import meeting_pairs
 from sarrus.model.model import Model
 from sarrus.model.robots import robots_of
 from sarrus.registry.table import catalog
 
-_PICTURES = ("visual", "camera", "light", "texture", "material", "skin", "color", "picture")
 _ACTUATOR = ("name", "joint", "kind", "gear", "control range", "force range")
 
 
@@ -100,18 +100,11 @@ def show_model(console: Console, model: Model) -> None:
         print_plain(console, line)
     if model.import_report:
         console.print("[bold]import report[/bold]: in the file, not in the model")
-        for line in sorted(model.import_report, key=lambda line: _importance(model, line)):
+        for line in by_importance(model):
             lost = "lost physics: " if line in model.lost_physics else ""
             print_plain(console, f"  - {lost}{line}")
     else:
         console.print("import report: nothing was dropped")
-
-
-def _importance(model: Model, line: str) -> int:
-    """Physics that is lost first, pictures last."""
-    if line in model.lost_physics:
-        return 0
-    return 2 if any(word in line for word in _PICTURES) else 1
 
 
 def _parent(model: Model, body: Body) -> str:

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from sarrus.simulation.contact.limits import HELD, limits_of
+from sarrus.simulation.joint_forces import JointForces
+from sarrus.simulation.stable_steps import too_stiff
+from sarrus.simulation.stiffness import stiff_joints
 from sarrus.simulation.trajectory import Trajectory
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
@@ -57,7 +60,7 @@ def _are_slots_taken(trajectory: Trajectory, missed: Array, limit_slots: int) ->
     return taken, bool((reached > limit_slots).any())
 
 
-def where_it_diverged(trajectory: Trajectory, limits: bool) -> list[str]:
+def where_it_diverged(trajectory: Trajectory, limits: bool, controlled: bool) -> list[str]:
     """When and where a state was lost, and what to try; nothing if none was."""
     status = np.atleast_2d(trajectory.arrays["status"])
     lost = status == float(Status.DIVERGED)
@@ -79,13 +82,20 @@ def where_it_diverged(trajectory: Trajectory, limits: bool) -> list[str]:
             lines.append(f"the hardest contact was {a} on {b}, {before.normal_forces[slot]:.3g} N")
     dt, of_file = float(one.settings["dt"]), model.time_step
     held = bool(model.spanning.active_constraints) and one.settings["project_every"] != 1
-    smaller = f"--dt {of_file:g} (the file's)" if of_file is not None and of_file < dt else f"--dt {0.5 * dt:g}"
+    explicit = too_stiff(model, JointForces(), [], dt, one.settings["integrator"])
+    stable = min((found.largest for found in explicit), default=dt)
+    if stable < dt:
+        smaller = f"--dt {stable:g} (for which {' and '.join(dict.fromkeys(x.what for x in explicit))} are stable)"
+    else:
+        smaller = f"--dt {of_file:g} (the file's)" if of_file is not None and of_file < dt else f"--dt {0.5 * dt:g}"
     tries = [*["--project-every 1"] * held, smaller]
-    if one.settings["integrator"] != "implicit":
-        tries.append("--integrator implicit (springs, dampers and PD gains)")
+    may_help = controlled or bool(stiff_joints(model, JointForces(), [], dt))
+    if one.settings["integrator"] != "implicit" and may_help:
+        tries.append("--integrator implicit (springs, dampers and PD gains of joints)")
     if limits and any(np.isfinite([*body.joint.lower, *body.joint.upper]).any() for body in model.bodies):
         tries.append("--no-limits (are joints outside their limits?)")
-    lines.append(f"try {' or '.join(tries)}, or smaller gains of the controller")
+    gains = ", or smaller gains of the controller" if controlled else ""
+    lines.append(f"try {' or '.join(tries)}{gains}")
     if model.spanning.active_constraints:
         lines.append("`sarrus check` shows whether the loops close and which constraint rows are redundant")
     return lines

@@ -44,7 +44,7 @@ def report(
         "interrupted": bool(settings["interrupted"]),
         "operations_per_step": counted, "contacts": len(settings["contact_names"]) if touches else 0,
         "contacts_at_end": contacts_at_end(trajectory), "weight": float(model.mass * np.linalg.norm(model.gravity)),
-        "diverged": where_it_diverged(trajectory, limits), "left_out": what_was_left_out(trajectory),
+        "diverged": where_it_diverged(trajectory, limits, controlled), "left_out": what_was_left_out(trajectory),
         "iterates": not touches and "tolerance" in find(settings["method"]).options,
         "compile_seconds": compile_seconds, "seconds": seconds,
         "us_per_step": 1e6 * seconds / done if done else None,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ModelError, optional_package
+from sarrus.errors import ModelError, listed, optional_package
 from sarrus.importers.geometries_mjcf import add_geometries
 from sarrus.importers.mjcf_assets import AssetFiles
 from sarrus.importers.mujoco_actuators import add_actuators
@@ -116,7 +116,9 @@ class _Importer:
         add_geometries(self.mj, self.builder, self.bodies, self.files)
         keys = fitting(self.mj, self.keys)
         if len(keys) < len(self.keys):
-            self.builder.report(f"{len(self.keys) - len(keys)} keyframes: not represented")
+            named = [(key.name or f"number {k}", key) for k, key in enumerate(self.keys)]
+            unfit = [name for name, key in named if not any(key is kept for kept in keys)]
+            self.builder.report(f"{len(unfit)} keyframes ({listed(unfit)}) do not fit the robot: not represented")
         report_the_rest(self.mj, self.builder)
         model = self.builder.build(allow_ill_posed=True)
         home, _ = from_mujoco_state(model, self.mj.qpos0, np.zeros(model.nv))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,11 +88,36 @@ def _affine(numbers: tuple[float, float, float], length: Scalar, speed: Scalar) 
     return numbers[0] + numbers[1] * length + numbers[2] * speed
 
 
+class Servo(NamedTuple):
+    """An actuator as a spring and a damper along some velocities, for stable steps."""
+
+    name: str
+    row: Array  # (nv,) the speed of its length
+    stiffness: float
+    damping: float
+    implicit: bool  # whether implicit integration may have it
+
+
+def servos_of(model: Model) -> list[Servo]:
+    """The actuators that pull like springs or dampers."""
+    found = []
+    for actuator in model.actuators:
+        row = np.zeros(model.nv)
+        for name, coefficient in actuator.joints:
+            row[model.layout.v_of(name).start] += actuator.gear * coefficient
+        gains = max(0.0, -actuator.bias[1]), max(0.0, -actuator.bias[2])
+        found.append(Servo(actuator.name, row, *gains, _may_be_implicit(actuator)))
+    return [servo for servo in found if servo.stiffness > 0.0 or servo.damping > 0.0]
+
+
+def _may_be_implicit(actuator: Actuator) -> bool:
+    """Whether implicit integration may have its gains: of a servo on one joint whose force has no range."""
+    return len(actuator.joints) == 1 and not actuator.has_force_range
+
+
 def _implicit_gains(actuator: Actuator) -> tuple[float, float]:
-    """Stiffness and damping of the joint that implicit integration may have: of a servo on one joint whose force has no
-    range.
-    """
-    if len(actuator.joints) != 1 or actuator.has_force_range:
+    """Stiffness and damping of the joint that implicit integration has."""
+    if not _may_be_implicit(actuator):
         return 0.0, 0.0
     squared = (actuator.gear * actuator.joints[0][1]) ** 2
     return max(0.0, -actuator.bias[1]) * squared, max(0.0, -actuator.bias[2]) * squared

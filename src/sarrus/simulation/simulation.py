@@ -30,8 +30,10 @@ from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.options import ContactOptions
 from sarrus.simulation.contact.pair_names import differing_pairs, same_pairs
 from sarrus.simulation.contact.record import ContactRecord
+from sarrus.simulation.contact.ridges import ridge_notes
 from sarrus.simulation.contact.settings import ContactSettings, contact_notes, contact_settings, slot_notes
 from sarrus.simulation.controllers import PD, AbstractController, PythonController
+from sarrus.simulation.file_notes import file_notes
 from sarrus.simulation.inputs import as_actions, check_function, initial_state, input_at, of_one_step, steps_in
 from sarrus.simulation.integrators import INTEGRATORS
 from sarrus.simulation.joint_forces import NONE, JointForces, joint_force_parameters, tendons_of
@@ -47,6 +49,7 @@ from sarrus.simulation.rollout_gradient import (
     rollout_gradient,
     taken_steps,
 )
+from sarrus.simulation.stable_steps import too_stiff
 from sarrus.simulation.step import StepSettings
 from sarrus.simulation.step_call import StepCall, StepResult
 from sarrus.simulation.step_kernels import StepKernels
@@ -58,7 +61,7 @@ from sarrus.simulation.steppers import (
     PythonStepper,
     StepRange,
 )
-from sarrus.simulation.stiffness import stiff_joints, unstable_motors
+from sarrus.simulation.stiffness import stiff_joints
 from sarrus.simulation.time_loop import TimeLoop
 from sarrus.simulation.trajectory import State, Trajectory
 from sarrus.simulation.trajectory_files import FIELDS
@@ -509,22 +512,19 @@ class Simulation:
 
     @property
     def notes(self) -> list[str]:
-        """What was decided, and what does not happen, that one should know."""
-        notes = []
+        """What was decided, and what does not happen, that one should know: first what of its file the robot lacks."""
+        notes = file_notes(self._robot)
+        if not self.model.nv:
+            notes.append("nothing moves: the model has no joints")
         if self._stiff and self.integrator == "implicit":
             more = f" and {len(self._stiff) - 1} more" if len(self._stiff) > 1 else ""
             notes.append(f"implicit steps, because joints are stiff: {self._stiff[0]}{more}")
-        acting = self._joint_forces
-        if explicit := unstable_motors(self._robot, acting, self._compiled_controllers, self.dt):
-            more = f" and {len(explicit) - 1} more" if len(explicit) > 1 else ""
-            notes.append(
-                f"gains too stiff for this step: {explicit[0]}{more}. They stay explicit, since effort limits may cut "
-                "them: use smaller gains or a smaller dt, or let nothing cut them (JointForces(effort=False) or "
-                "--no-effort)"
-            )
+        explicit = too_stiff(self._robot, self._joint_forces, self._compiled_controllers, self.dt, self.integrator)
+        notes += [found.in_words for found in explicit]
         if self.contacts is not False:
             notes += contact_notes(self._robot, self._contact_options)
             notes += [] if self._contact is None else slot_notes(self._robot, self._contact)
+            notes += [] if self._contact is None else ridge_notes(self._contact.contacts)
         return notes + self.contact_operators
 
     @property

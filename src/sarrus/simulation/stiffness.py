@@ -1,7 +1,8 @@
 """Whether springs, dampers and servos of joints are too stiff for steps that look only at where they begin.
 
 A spring k or a damper d on an inertia m makes such steps unstable from dt^2 k = 4 m, or dt d = 2 m on; already at a
-fraction of that they are wrong by a lot. Then the integrator `implicit` looks at where the step ends.
+fraction of that they are wrong by a lot. Then the integrator `implicit` looks at where the step ends. (What stays
+explicit nevertheless: `stable_steps.py`.)
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ import numpy as np
 from sarrus.model.model import Model
 from sarrus.simulation.actuation import actuated
 from sarrus.simulation.controllers import AbstractController
-from sarrus.simulation.joint_forces import JointForces, effort_limits, inverse_inertias, joint_property
+from sarrus.simulation.joint_forces import JointForces, inverse_inertias, joint_property
 from sarrus.spatial.arrays import Array
 
 _STIFF_SPRING, _STIFF_DAMPER = 0.2, 0.2  # dt^2 k / m, dt d / m
-_UNSTABLE_SPRING, _UNSTABLE_DAMPER = 4.0, 2.0
 
 
 def stiff_joints(model: Model, which: JointForces, controllers: Sequence[AbstractController], dt: float) -> list[str]:
@@ -29,18 +29,7 @@ def stiff_joints(model: Model, which: JointForces, controllers: Sequence[Abstrac
         for name, acts in (("stiffness", which.stiffness), ("damping", which.damping))
     )
     kp, kd = _gains(model, controllers)
-    return _stiff(model, springs + kp, dampers + kd, dt, (_STIFF_SPRING, _STIFF_DAMPER))
-
-
-def unstable_motors(
-    model: Model, which: JointForces, controllers: Sequence[AbstractController], dt: float
-) -> list[str]:
-    """Joints whose servos stay explicit, since effort limits may cut them, and are too stiff for that; in words."""
-    if not model.is_numeric or model.ill_posed or not which.effort:
-        return []
-    cut = np.isfinite(effort_limits(model))
-    kp, kd = _gains(model, controllers)
-    return _stiff(model, cut * kp, cut * kd, dt, (_UNSTABLE_SPRING, _UNSTABLE_DAMPER))
+    return _stiff(model, springs + kp, dampers + kd, dt)
 
 
 def _gains(model: Model, controllers: Sequence[AbstractController]) -> tuple[Array, Array]:
@@ -52,13 +41,13 @@ def _gains(model: Model, controllers: Sequence[AbstractController]) -> tuple[Arr
     return kp, kd
 
 
-def _stiff(model: Model, springs: Array, dampers: Array, dt: float, least: tuple[float, float]) -> list[str]:
-    """Joints for which dt^2 k / m or dt d / m exceed these numbers, the stiffest first, in words."""
+def _stiff(model: Model, springs: Array, dampers: Array, dt: float) -> list[str]:
+    """Joints for which dt^2 k / m or dt d / m are too large, the stiffest first, in words."""
     if not (springs.any() or dampers.any()):
         return []
     mobility = np.max([np.diag(inverse) for inverse in inverse_inertias(model)], axis=0)
     of_springs, of_dampers = dt**2 * springs * mobility, dt * dampers * mobility
-    excess = np.maximum(of_springs / least[0], of_dampers / least[1])
+    excess = np.maximum(of_springs / _STIFF_SPRING, of_dampers / _STIFF_DAMPER)
     found = []
     for k in np.argsort(-excess):
         if excess[k] <= 1.0:

@@ -21,6 +21,14 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.norms import dot
 from sarrus.spatial.picking import pick
 
+# Which points of a shape are tested: all that a field's ridges can touch of it.
+TESTED: dict[type, str] = {
+    Sphere: "centres of spheres",
+    Capsule: "ends of capsules",
+    Box: "corners of boxes",
+    ConvexMesh: "vertices of meshes",
+}
+
 
 class _Triangles(NamedTuple):
     """Planes n x = offset, two to a cell, row by row: below the diagonal from (0, 0) to (1, 1), then above it."""

@@ -11,9 +11,10 @@ from sarrus.model.arguments import as_numbers
 from sarrus.model.bodies import WORLD
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration
+from sarrus.simulation.contact.options import ContactOptions
 from sarrus.simulation.contact.put_down import loose_bodies
 from sarrus.simulation.contact.put_down import put_down as moved_down
-from sarrus.simulation.contact.settings import ContactOptions, contact_settings
+from sarrus.simulation.contact.settings import contact_settings
 from sarrus.spatial.arrays import Array
 
 
