@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import sarrus
 from sarrus.cli.main import app
 from sarrus.model.visuals import Box
+from sarrus.viewer.recording import recording_of
 
 FIXED = """<robot name="post"><link name="base"><inertial><mass value="1"/>
 <inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial>
@@ -53,10 +54,19 @@ def test_commands_take_a_robot_without_joints(tmp_path: Path):
         ["check"],
         ["info"],
         ["plan"],
+        ["bench", "--json"],
     ):
         result = CliRunner().invoke(app, [arguments[0], str(file), *arguments[1:]])
         assert result.exit_code == 0, (arguments, result.output, result.exception)
         assert "post" in result.output
+
+
+def test_the_viewer_plays_what_does_not_move():
+    model = sarrus.load(FIXED)
+    motion = sarrus.simulate(model, duration=0.01, dt=1e-3)
+    assert recording_of(model, motion).q.shape == (1, 11, 0)
+    with pytest.raises(sarrus.errors.StateError, match=r"q has shape \(0, 0\)"):
+        recording_of(model, {"q": np.zeros((0, 0))})
 
 
 @pytest.mark.parametrize("options", [{}, *({"contacts": False} | way for way in WAYS)], ids=str)

@@ -45,7 +45,8 @@ class _Twin:
         self.data: Any = mujoco.MjData(self.model)
         self.data.qpos[:], self.data.qvel[:] = to_mujoco_state(model, q, v)
         # Its velocities are T v. Its accelerations are T (a + extra); its forces turn as velocities do.
-        self.T = np.stack([to_mujoco_state(model, q, unit)[1] for unit in np.eye(model.nv)], axis=1)
+        units = np.eye(model.nv)
+        self.T = np.array([to_mujoco_state(model, q, unit)[1] for unit in units]).reshape(model.nv, self.model.nv).T
         self.extra = np.zeros(model.nv)
         for body, s in zip(model.bodies, model.layout.v, strict=True):
             if body.joint.type.name == "free":

@@ -47,7 +47,7 @@ def recording_of(model: Model, trajectory: Any) -> Recording:
     if q is None:
         raise StateError("trajectory: it has no q. Expected arrays `time` (T,) and `q` (T, nq) or (B, T, nq)")
     q = np.asarray(q, float)
-    if q.ndim not in (2, 3) or q.shape[-1] != model.nq or 0 in q.shape:
+    if q.ndim not in (2, 3) or q.shape[-1] != model.nq or 0 in q.shape[:-1]:
         expected = f"(T, {model.nq}) or (B, T, {model.nq})"
         raise StateError(f"trajectory: q has shape {q.shape}; {model.name!r} needs {expected}")
     q = q[None] if q.ndim == 2 else q
