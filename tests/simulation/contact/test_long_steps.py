@@ -38,10 +38,10 @@ def test_in_steps_shorter_than_the_gaps_balls_strike_one_after_the_other(gap):
     np.testing.assert_allclose(struck.v[-1], [0.0, 0.0, 0.0, 0.0, 1.0], atol=1e-5)
 
 
-def deflection(obstacle: Sphere | Box, above: float, speed: float, dt: float) -> float:
+def deflection(obstacle: Sphere | Box, above: float, speed: float, dt: float, radius: float = R) -> float:
     """m/s by which a ball is deflected that flies past, wherever its steps begin, at most."""
     builder = sarrus.ModelBuilder("passing", gravity=(0.0, 0.0, 0.0))
-    builder.add_body("ball", joint="free", mass=1e-3, inertia=1e-8 * np.eye(3)).add_geometry("ball", Sphere(R))
+    builder.add_body("ball", joint="free", mass=1e-3, inertia=1e-8 * np.eye(3)).add_geometry("ball", Sphere(radius))
     model = builder.add_geometry("world", obstacle, position=(0.0, 0.0, above)).build()
     q = np.tile([-0.1, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], (41, 1))
     q[:, 0] += np.linspace(0.0, speed * dt, 41)
@@ -61,3 +61,12 @@ def test_what_passes_is_left_alone_in_steps_that_are_short_enough(obstacle, clea
     above = R + half + clearance
     assert deflection(obstacle, above, speed, 0.5 * too_long) < 1e-9
     assert 0.05 * speed < deflection(obstacle, above, speed, too_long) < 0.3 * speed  # then the page may be corrected
+
+
+@pytest.mark.parametrize("radius", [1e-5, 1e-3, 1e-2])
+@pytest.mark.parametrize("obstacle", [Sphere(1e-5), Sphere(0.02), Box((0.05, 0.05, 0.05))])
+def test_steps_of_twice_the_clearance_are_short_enough(obstacle, radius):
+    """With distances g (r + g) >= 2 c sqrt((r + g)^2 - (r + c)^2) for all gaps g >= c and radii r: it cannot close."""
+    half = obstacle.radius if isinstance(obstacle, Sphere) else 0.5 * obstacle.size[2]
+    for clearance in (5e-4, 5e-3):
+        assert deflection(obstacle, radius + half + clearance, 2.0, 0.99 * clearance, radius) < 1e-9
