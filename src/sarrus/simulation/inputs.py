@@ -66,7 +66,7 @@ def as_actions(
     arrays: dict[str, tuple[int, Any]] = {} if tau is None else {"tau": (model.nv, tau)}
     for one in compiled:
         arrays |= one.inputs(model)
-    given = {name: ((size,), x) for name, (size, x) in arrays.items()}
+    given: dict[str, tuple[tuple[int, ...], Any]] = {name: ((size,), x) for name, (size, x) in arrays.items()}
     if external_forces is not None:
         given["external_forces"] = (model.nb, 6), external_forces
     inputs = {name: as_step_input(name, x, item, batch, steps, dtype) for name, (item, x) in given.items()}
