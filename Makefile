@@ -84,6 +84,7 @@ numbers: $(VENV)/.demo
 	$(BIN)/python -m benchmarks.count_pages
 	$(BIN)/python -m benchmarks.gradient_counts --write
 	$(BIN)/python -m benchmarks.api_page
+	$(BIN)/python -m benchmarks.readme_table --counts --write
 
 clean:
 	rm -rf $(VENV) .venv-hooks build dist site .pytest_cache .ruff_cache .coverage

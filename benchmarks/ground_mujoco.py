@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,6 +106,16 @@ def rounds(scene: Scene, q: Array, steps: int) -> dict[str, Any]:
     return found
 
 
+def compared(scene: Scene, batch: int, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Standing, and landing."""
+    steps = round(seconds / scene.peer.opt.timestep)
+    rng = np.random.default_rng(0)
+    for what, height in (("standing", 0.0), ("landing", DROP)):
+        q = np.tile(scene.q, (batch, 1))
+        q[:, 2] += height * rng.uniform(0.5, 1.5, len(q))
+        yield what, rounds(scene, q, steps)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("robots", nargs="*", default=list(ROBOTS), metavar="robot", help=f"of {', '.join(ROBOTS)}")
@@ -124,12 +135,7 @@ def main() -> int:
         if scene is None:
             console.print(f"skipped {name}: no such file")
             continue
-        steps = round(given.seconds / scene.peer.opt.timestep)
-        rng = np.random.default_rng(0)
-        for what, height in (("standing", 0.0), ("landing", DROP)):
-            q = np.tile(scene.q, (given.batch, 1))
-            q[:, 2] += height * rng.uniform(0.5, 1.5, len(q))
-            f = rounds(scene, q, steps)
+        for what, f in compared(scene, given.batch, given.seconds):
             console.print(name, what, f, soft_wrap=True)
             table.add_row(
                 name, what, f"{f['ours']:.2f}", f"{f['theirs']:.1f}", f"{f['theirs'] / f['ours']:.1f}",

@@ -16,7 +16,7 @@ from rich.console import Console
 
 import sarrus
 from benchmarks.mujoco_pair import FORCES, load_pair
-from sarrus.cli.bench import interleaved, ratio
+from sarrus.cli.bench import Timing, interleaved, ratio
 
 WANTED = 12.0
 DT = 5e-4
@@ -24,25 +24,19 @@ AGREE = 5e-3  # radians and metres: the integrators differ by dt (see mujoco_con
 STIFF = (2 * DT, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solref, solimp: loops as stiff as MuJoCo allows
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--batch", type=int, default=4096)
-    parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
-    console = Console(width=130)
+def compared(console: Console, batch: int, steps: int, rounds: int) -> dict[str, Timing] | None:
+    """Times of the whole batch by case; None where something is missing."""
     try:
         import mujoco
         from mujoco import rollout as mujoco_rollout
     except ImportError:
         console.print("skipped: MuJoCo is not installed")
-        return 0
+        return None
     pair = load_pair("cassie/cassie.xml", DT)
     if pair is None:
         console.print("skipped: cassie.xml is not there")
-        return 0
+        return None
     model, peer = pair.model, pair.peer
-    batch, steps = arguments.batch, arguments.steps
     rng = np.random.default_rng(0)
     q, v = np.tile(pair.q, (batch, 1)), np.zeros((batch, model.nv))
     tau = np.zeros((batch, steps, model.nv))
@@ -70,16 +64,29 @@ def main() -> int:
     moved = np.abs(sarrus.difference(model, q, found.q[:, -1])).max()
     console.print(f"after {steps * DT:g} s: moved {moved:.3f}, apart {off:.1e} (rad, m); {found.statuses}")
     if not off < AGREE or set(found.statuses) != {"ok"}:
-        console.print("FAIL  the trajectories do not agree: not timed")
-        return 1
+        raise AssertionError("the trajectories do not agree: not timed")
     cases = {"mujoco": theirs, "semi_implicit_euler": ours, "implicit": lambda: ours("implicit")}
-    times = interleaved(cases, rounds=arguments.rounds, round_seconds=0.0)
+    return interleaved(cases, rounds=rounds, round_seconds=0.0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--batch", type=int, default=4096)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    console = Console(width=130)
+    times = compared(console, given.batch, given.steps, given.rounds)
+    if times is None:
+        return 0
     for name, timing in times.items():
-        each = timing.median / (batch * steps)
+        each = timing.median / (given.batch * given.steps)
         console.print(f"{name:20} {1e6 * each:7.2f} us a step, {1 / each:12,.0f} steps per second on one thread")
     faster = ratio(times["mujoco"], times["semi_implicit_euler"])
     verdict = "PASS" if faster >= WANTED else "FAIL"
-    console.print(f"{verdict}  Cassie, {batch} x {steps} steps: {faster:.1f}x >= {WANTED:.0f}x of mujoco.rollout")
+    console.print(
+        f"{verdict}  Cassie, {given.batch} x {given.steps} steps: {faster:.1f}x >= {WANTED:.0f}x of mujoco.rollout"
+    )
     return 0 if faster >= WANTED else 1
 
 

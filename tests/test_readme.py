@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sarrus
-from benchmarks import api_page, contact_counts, count_pages, numbers
+from benchmarks import api_page, contact_counts, count_pages, numbers, readme_table
 from benchmarks.written_figures import figures
 from sarrus.cli.main import app
 
@@ -87,6 +87,13 @@ def test_counts_in_the_guide_are_not_stale():
     assert count_pages.stem(4) in figures("algorithms/efpa.md", "stems"), "run `make numbers`"
     leg = count_pages.left_out_rotors_of(count_pages.LEG)
     assert leg in figures("embedding.md", "left-out rotors"), "run `make numbers`"
+
+
+def test_counts_in_the_readme_are_not_stale():
+    """Of robots whose files are here."""
+    table = readme_table.table()
+    assert len([row for row in readme_table.COUNTED if row in table]) == len(readme_table.COUNTED)
+    assert readme_table.with_counts(table) == table, "run `make numbers`"
 
 
 def test_every_algorithm_has_a_page_whose_counts_are_not_stale():

@@ -7,7 +7,7 @@ import pytest
 
 import sarrus
 from sarrus.model.geometries import Plane
-from sarrus.model.visuals import Sphere
+from sarrus.model.visuals import Box, Sphere
 
 G, MASS, LENGTH, LIMIT = 9.81, 1.3, 0.4, 0.5
 
@@ -78,3 +78,26 @@ def test_with_a_slot_for_every_limit_that_is_reached_all_joints_rest_and_nothing
     assert enough.statuses == {"ok": 1001}
     assert np.abs(enough.q).max() < LIMIT + 1e-3
     np.testing.assert_allclose(enough.q[-1], LIMIT, atol=1e-3)
+
+
+def test_what_raises_a_robot_does_not_bend_it_past_its_limits():
+    """A chain on a box that begins 2 cm in the ground: raising it left joints 0.29 rad beyond their limits."""
+    builder = sarrus.ModelBuilder("chain")
+    builder.add_body("box", joint="free", mass=8.0, inertia=0.05 * np.eye(3))
+    builder.add_geometry("box", Box((0.2, 0.2, 0.2)), name="box")
+    for k in range(12):
+        builder.add_body(
+            f"link_{k}", f"link_{k - 1}" if k else "box", joint="revolute", axis=(0.0, 1.0, 0.0), mass=0.1,
+            position=(0.0, 0.0, 0.2), com=(0.0, 0.0, 0.05), inertia=4e-5 * np.eye(3), lower=-0.01, upper=0.01,
+        )  # fmt: skip
+    model = builder.build().with_ground()
+    q = sarrus.neutral(model)
+    q[2:7] = [0.11, 0.0, 0.2, 0.0, 0.98]
+    q[3:7] /= np.linalg.norm(q[3:7])
+    motion = sarrus.Simulation(model, 1e-3, contacts=sarrus.ContactOptions(limit_slots=24)).run(q, duration=0.6)
+    beyond = np.abs(motion.q[:, 7:]).max(axis=1) - 0.01
+    assert motion.statuses == {"ok": 601}
+    assert beyond.max() < 0.01
+    assert beyond[100:].max() < 2e-4  # limits that are not touched where it stands are 0.1 mrad further out
+    assert motion.contacts is not None
+    assert motion.contacts.gaps[100:].min() > -1e-3

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.mechanism import Mechanism
-from sarrus.model.flying_bodies import flying_bodies
 from sarrus.model.topology import AbstractTree
 from sarrus.model.tree import tree_of
+from sarrus.model.unconstrained import flying_bodies
 from sarrus.spatial.arrays import Array, Scalar, is_numeric, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.rotations import cross

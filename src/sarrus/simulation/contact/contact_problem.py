@@ -20,13 +20,14 @@ from sarrus.mechanics.contact.solve import solve
 from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
 from sarrus.mechanics.contact.world_tree import world_tree
 from sarrus.model.model import Model
+from sarrus.model.unconstrained import free_of_loops
 from sarrus.simulation.contact import bouncing
 from sarrus.simulation.contact.dry_friction import NOTHING_RUBS, BoundedRow, DryFriction
 from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
 from sarrus.simulation.contact.limits import Limit
 from sarrus.simulation.contact.motion import ContactMotion, Contacts, of_size
 from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
-from sarrus.simulation.contact.penetrations import GENTLE, PART, Response, moved_apart, undone
+from sarrus.simulation.contact.penetrations import GENTLE, PART, Response, Room, moved_apart, undone
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -40,6 +41,7 @@ BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
 # What velocities make up for of a path that bends into the ground; positions do the rest. With all of it, a limb gains
 # energy whose path bends more from step to step.
 BY_VELOCITIES = 0.75
+_FAR = 1e10  # metres or radians from a limit that is not looked at
 
 
 class Delassus(NamedTuple):
@@ -237,9 +239,13 @@ class ContactProblemAtState(NamedTuple):
             undone(x.gap, self.dt, self.dt * velocities[k] + bend, x.active)
             for k, x, bend in zip(rows, (*limits, *rigid), bends, strict=True)
         ]
-        return moved_apart(
-            wanted, posed if with_rows is None else lambda: with_rows().posed(contacts, limits), len(self.v)
-        )
+        alone = free_of_loops(self.model)
+        rooms = [
+            Room(limit.row * alone, choose(0.5, limit.active, choose(0.0, x, -x, larger(self.dt * v, 0.0)), _FAR))
+            for limit, x, v in zip(limits, wanted, (velocities[k] for k in rows), strict=False)
+        ]
+        posed = posed if with_rows is None else lambda: with_rows().posed(contacts, limits)
+        return moved_apart(wanted, posed, len(self.v), rooms)
 
     def _opening(self, gap: Scalar) -> Scalar:
         """What is added to a velocity that opens a gap so that it need not be less than zero.

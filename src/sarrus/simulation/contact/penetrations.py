@@ -11,11 +11,15 @@ eigenvalue of C G that d is made of. They are exact for one row, almost exact wh
 motion, and smooth in d. Of rows that ask for motions which contradict each other (G may be singular), none gets much
 more than it asks for. The rest is left for the next step. C is less where d is slight: a row that ceases to be deep
 ceases to count.
+
+What opens a contact may bend a limb past its limits. These are joints' own coordinates, so that what is then left of
+them is undone there, joint by joint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,11 +64,24 @@ def is_on_edge(gap: float, dt: float, way: float, near: float) -> bool:
     return pushed or (bends and left > -near) or (abs(left) <= near and way > near)
 
 
-def moved_apart(wanted: Sequence[Scalar], posed: Callable[[], tuple[ContactProblem, Response]], count: int) -> Array:
+class Room(NamedTuple):
+    """Of a limit: by how much a step may close it beside its motion; less than zero: by how much it opens it."""
+
+    row: Array  # (nv,) of joints that close no loop, else zero
+    room: Scalar
+
+
+def moved_apart(
+    wanted: Sequence[Scalar],
+    posed: Callable[[], tuple[ContactProblem, Response]],
+    count: int,
+    rooms: Sequence[Room] = (),
+) -> Array:
     """(count,) positions that open limits and contacts by what is wanted of them, in metres or radians.
 
     wanted  of limits, and then of contacts; of the last of these, nothing may be wanted
     posed   the problem with these, and what impulses along rows do
+    rooms   what limits leave
     """
     most: Scalar = 0.0
     for x in wanted:
@@ -86,6 +103,9 @@ def moved_apart(wanted: Sequence[Scalar], posed: Callable[[], tuple[ContactProbl
             s = C * vector(*d)
             Gs = G @ s
             w = root(dot(vector(*d), s) / larger(dot(Gs, C * Gs), _TINY))
-            return (response(G.wrenches(w * (2.0 * s - w * (C * Gs)))).velocity,)
+            moved = response(G.wrenches(w * (2.0 * s - w * (C * Gs)))).velocity
+            for row, room in rooms:
+                moved = moved + larger(-room - dot(row, moved), 0.0) * row
+            return (moved,)
 
     return replace_where(most, (np.zeros(count),), shift)[0]

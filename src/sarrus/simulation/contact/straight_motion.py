@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.calls.evaluator import evaluate
-from sarrus.model.flying_bodies import flying_bodies
 from sarrus.model.joints import AbstractJointType
 from sarrus.model.model import Model
+from sarrus.model.unconstrained import flying_bodies
 from sarrus.simulation.contact.flight import Flight, cayley
 from sarrus.simulation.manifold import joints_of
 from sarrus.simulation.step import kernel_algorithm
