@@ -1,7 +1,7 @@
 """IPOPT with dynamics as an expression and as native code: `python -m benchmarks.casadi_external [--write]`.
 
-The problem of `examples/steer_five_bar.py`, both ways in turns; medians. --write puts the table into
-docs/hooks/casadi.md.
+The problem of `examples/steer_five_bar.py`, both ways in turns; medians. And the instructions of whole Jacobians, ours
+and CasADi's own. --write puts the tables into docs/hooks/casadi.md.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 import sarrus
 from benchmarks.command_line import parser_of
-from benchmarks.written_figures import measured, write_figures
+from benchmarks.written_figures import computed, measured, write_figures
 from examples.steer_five_bar import transcribed, ways
 
 ROUNDS = 5
@@ -45,9 +45,22 @@ def main(write: bool) -> None:
         f"Native code solves it {whole:.0f} times as fast; the functions alone are {functions:.0f} times as fast. "
         f"The solutions differ by {off:.0e}.",
     ]
-    print("\n".join(lines))
+    sizes = jacobians()
+    print("\n".join(lines), sizes, sep="\n\n")
     if write:
+        write_figures("hooks/casadi.md", "casadi jacobians", f"{computed('casadi_external')}\n\n{sizes}")
         write_figures("hooks/casadi.md", "casadi", "\n".join([measured("casadi_external"), "", *lines]))
+
+
+def jacobians() -> str:
+    """How long whole Jacobians are."""
+    lines = ["| `function.jacobian().n_instructions()` | with our Jacobian | CasADi's own |", "|---|---:|---:|"]
+    biped = sarrus.zoo.biped().without_constraints()
+    for words, model, method in (("biped", biped, "aba"), ("five-bar", sarrus.zoo.five_bar(), "lcaba")):
+        kernel = sarrus.compile(model, method)
+        ours, theirs = (kernel.to_casadi(jacobian=yes).jacobian().n_instructions() for yes in (True, False))
+        lines.append(f"| `{method}`, {words} | {ours:,} | {theirs:,} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

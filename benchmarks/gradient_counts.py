@@ -33,18 +33,22 @@ def looped() -> dict[str, Model]:
     return found | {"biped": zoo.biped(), "stewart": zoo.stewart()}
 
 
+def row(name: str, robot: str, model: Model) -> str:
+    """Of the table: an algorithm on a robot."""
+    algorithm, value = catalog()[name], op_count(model, name).total
+    vjp, jvp = (
+        derivative_tape(model, algorithm, Derivative(kind, algorithm.required)).op_count.total
+        for kind in ("vjp", "jvp")
+    )
+    return f"| {name}, {robot} | {value:,} | {vjp:,} | {vjp / value:.2f}x | {jvp:,} | {jvp / value:.2f}x |"
+
+
 def main(write: bool) -> None:
     rows = ["| | value | and vjp | | and jvp | |", "|---|---:|---:|---:|---:|---:|"]
     print("\n".join(rows))
-    pairs = [(robot, model, name) for robot, model in robots().items() for name in ("aba", "rnea")]
-    for robot, model, name in [*pairs, *((robot, model, "lcaba") for robot, model in looped().items())]:
-        algorithm, value = catalog()[name], op_count(model, name).total
-        vjp, jvp = (
-            derivative_tape(model, algorithm, Derivative(kind, algorithm.required)).op_count.total
-            for kind in ("vjp", "jvp")
-        )
-        ratios = f"{vjp:,} | {vjp / value:.2f}x | {jvp:,} | {jvp / value:.2f}x"
-        rows.append(f"| {name}, {robot} | {value:,} | {ratios} |")
+    pairs = [(name, robot, model) for robot, model in robots().items() for name in ("aba", "rnea")]
+    for each in [*pairs, *(("lcaba", robot, model) for robot, model in looped().items())]:
+        rows.append(row(*each))
         print(rows[-1])
     if write:
         write_figures("differentiation.md", "gradient_counts", "\n".join(rows))

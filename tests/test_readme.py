@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sarrus
-from benchmarks import api_page, contact_counts, count_pages, numbers, readme_table
+from benchmarks import api_page, contact_counts, count_pages, gradient_counts, numbers, readme_table
 from benchmarks.written_figures import figures
 from sarrus.cli.main import app
 
@@ -85,6 +85,11 @@ def test_counts_in_the_guide_are_not_stale():
     for name in ("hand + cube", "two hands + cube"):
         assert count_pages.loop_system(name) in figures("loops.md", "loop systems"), "run `make numbers`"
     assert count_pages.stem(4) in figures("algorithms/efpa.md", "stems"), "run `make numbers`"
+    for name, robot in (("rnea", "chain(30)"), ("lcaba", "stewart")):
+        model = sarrus.zoo.chain(30) if name == "rnea" else sarrus.zoo.stewart()
+        assert gradient_counts.row(name, robot, model) in figures("differentiation.md", "gradient_counts")
+    found = figures("derivatives.md", "derivative_counts")
+    assert f"| chain(30) | {sarrus.op_count(sarrus.zoo.chain(30), 'aba_derivatives').total:,} |" in found
     leg = count_pages.left_out_rotors_of(count_pages.LEG)
     assert leg in figures("embedding.md", "left-out rotors"), "run `make numbers`"
 
