@@ -24,7 +24,7 @@ from rich.table import Table
 import sarrus
 from benchmarks.derivative_counts import markdown
 from benchmarks.robots import shared_directory, tree_of
-from benchmarks.written_figures import write_figures
+from benchmarks.written_figures import measured, write_figures
 from sarrus.importers.load import example_robots
 from sarrus.model.model import Model
 
@@ -182,7 +182,7 @@ def main() -> None:
         table.add_row(name, "with its loops", *(f"{x:.2f} us" for x in best.values()), "", "", "", "no peer")
     Console(width=200).print(table)
     if arguments.write:
-        write_figures("derivatives.md", "derivative_peers", markdown(table))
+        write_figures("derivatives.md", "derivative_peers", f"{measured('derivative_peers')}\n\n{markdown(table)}")
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1))
 

@@ -11,10 +11,13 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 def cpu() -> str:
-    """The name of the processor."""
+    """The name of the processor, which may say little, and its family and model."""
     info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.is_file() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+    pairs = (line.partition(":") for line in reversed(info.read_text().splitlines() if info.is_file() else []))
+    known = {key.strip(): value.strip() for key, _, value in pairs}
+    if "model name" not in known:
+        return platform.machine()
+    return f"{known['model name']} (family {known.get('cpu family', '?')}, model {known.get('model', '?')})"
 
 
 def measured(script: str, cores: str = "one core") -> str:
