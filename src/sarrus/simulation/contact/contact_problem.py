@@ -27,7 +27,7 @@ from sarrus.simulation.contact.free_motion import FreeMotion, JointInertia
 from sarrus.simulation.contact.limits import Limit
 from sarrus.simulation.contact.motion import ContactMotion, Contacts, of_size
 from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
-from sarrus.simulation.contact.penetrations import GENTLE, PART, Response, Room, moved_apart, undone
+from sarrus.simulation.contact.penetrations import BENT, GENTLE, PART, Response, Room, moved_apart, undone
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -241,8 +241,8 @@ class ContactProblemAtState(NamedTuple):
         ]
         alone = free_of_loops(self.model)
         rooms = [
-            Room(limit.row * alone, choose(0.5, limit.active, choose(0.0, x, -x, larger(self.dt * v, 0.0)), _FAR))
-            for limit, x, v in zip(limits, wanted, (velocities[k] for k in rows), strict=False)
+            Room(limit.row * alone, choose(limit.gap, -BENT, choose(0.5, limit.active, -x, _FAR), _FAR))
+            for limit, x in zip(limits, wanted, strict=False)
         ]
         posed = posed if with_rows is None else lambda: with_rows().posed(contacts, limits)
         return moved_apart(wanted, posed, len(self.v), rooms)

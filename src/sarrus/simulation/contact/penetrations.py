@@ -12,8 +12,8 @@ motion, and smooth in d. Of rows that ask for motions which contradict each othe
 more than it asks for. The rest is left for the next step. C is less where d is slight: a row that ceases to be deep
 ceases to count.
 
-What opens a contact may bend a limb past its limits. These are joints' own coordinates, so that what is then left of
-them is undone there, joint by joint.
+What opens a contact bends limbs, past their limits, too, and along a chain of joints at their limits these steps lead
+nowhere. Limits are joints' own coordinates: one that is passed by far is undone there, whatever that does to contacts.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ PART = 0.2  # of a penetration that is undone in a step, ...
 SLIGHT = 1e-5  # ... by positions less where it is not deeper than a few times this, in metres or radians
 DEEP = 2e-4  # metres or radians: what is deeper is undone at once ...
 FASTEST = 0.5  # ... but no faster than this, in m/s
+BENT = 1e-2  # radians or metres beyond a limit that are far
 GENTLE = 2e-3  # m/s: velocities that undo penetrations are no faster than this
 _STIFF = 1e-3  # of a contact's mean mobility: along its normal, less than that is none
 _TINY = 1e-30
@@ -65,7 +66,7 @@ def is_on_edge(gap: float, dt: float, way: float, near: float) -> bool:
 
 
 class Room(NamedTuple):
-    """Of a limit: by how much a step may close it beside its motion; less than zero: by how much it opens it."""
+    """Of a limit: by how much a step may close it beside its motion; less than zero: by how much it has to open it."""
 
     row: Array  # (nv,) of joints that close no loop, else zero
     room: Scalar
