@@ -60,7 +60,7 @@ def page() -> str:
         "Units are SI: metres, radians, kilograms, seconds; spatial vectors are [linear; angular]. Errors are those of "
         "`sarrus.errors`: a wrong shape, a number that is not finite or a quaternion that is not of length one is a "
         "`StateError`, a name that does not exist an `UnknownNameError` that lists the valid ones, a robot that a "
-        "method cannot do an `UnsupportedError` that names one that can. An algorithm can be called, counted "
+        "method does not support an `UnsupportedError` that names one that does. An algorithm can be called, counted "
         "(`.op_count(model)`) and compiled (`.compile(model)`), and takes CasADi symbols.",
     ]  # fmt: skip
     for title, names in groups():
