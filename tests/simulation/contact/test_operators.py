@@ -31,7 +31,7 @@ from sarrus.simulation.contact.limits import limits_in_slots, limits_of
 from sarrus.simulation.contact.operators import operator_notes
 from sarrus.simulation.contact.options import ContactOptions
 from sarrus.simulation.contact.settings import ContactSettings, contact_settings
-from sarrus.simulation.contact.slots import contacts_in_slots
+from sarrus.simulation.contact.slots import STRAIGHT, contacts_in_slots
 
 DT = 1e-3
 FAR = 1e3  # metres: every slot is taken
@@ -103,7 +103,7 @@ def problem_at(model: Model, settings: ContactSettings, seed: int, all_contacts:
         found = settings.contacts.candidates(poses)
         ahead = [Bound(c.gap, c.closing(twists), c.a).after(DT) for c in found]
         slots = settings.contacts.slots
-        contacts = contacts_in_slots(found, ahead, [0.0] * len(found), model.parents, FAR, slots)
+        contacts = contacts_in_slots(found, ahead, [STRAIGHT] * len(found), model.parents, FAR, slots)
     contacts = [c._replace(active=1.0, gap=-1e-3 * k) for k, c in enumerate(contacts)]
     limits = limits_in_slots(limits_of(model), q, v, DT, settings.limit_slots)
     return at, contacts, [limit._replace(active=1.0) for limit in limits]

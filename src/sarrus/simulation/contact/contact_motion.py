@@ -9,7 +9,7 @@ braked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,13 +29,12 @@ from sarrus.model.tree import tree_of
 from sarrus.model.visuals import Cylinder, Ellipsoid
 from sarrus.simulation.contact.bending import closing, sinking_of
 from sarrus.simulation.contact.contact_problem import ContactProblemAtState
-from sarrus.simulation.contact.dry_friction import DryFriction
 from sarrus.simulation.contact.every_contact import SPEED, every_contact, passed
-from sarrus.simulation.contact.free_motion import FreeMotion
 from sarrus.simulation.contact.limits import JointLimit, Limit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.motion import Before, ContactMotion, of_size
 from sarrus.simulation.contact.settings import ContactSettings
-from sarrus.simulation.contact.slots import Contact
+from sarrus.simulation.contact.slots import STRAIGHT, Contact
+from sarrus.simulation.contact.step_start import StepStart
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
 from sarrus.spatial.replacement import replace_where
@@ -48,32 +47,22 @@ FAST = 2e-2  # radians or metres in a step: where a joint does more, paths are l
 def contact_motion(
     model: Model,
     settings: ContactSettings,
-    free: FreeMotion,
-    q: Array,
-    v: Array,
-    dt: Scalar,
+    start: StepStart,
     before: Before,
-    friction: DryFriction,
-    unrubbed: Callable[[], FreeMotion],
 ) -> ContactMotion:
-    """The velocities at the end of a step.
-
-    before    what the step before left
-    friction  what joints that rub are expected to do, as the free motion has it
-    unrubbed  the free motion without it
-    """
-    contacts = settings.contacts
+    """The velocities at the end of a step; before: what the step before left."""
+    (q, v, dt, *_), free, friction, contacts = start, start.free, start.friction, settings.contacts
     poses = world_poses(tree_of(model), free.at.joints)
     v_free = free.velocity(v, dt)
     limits = limits_of(model) if settings.limits else []
     limits = [limit if k in settings.usual_limits else limit.loose() for k, limit in enumerate(limits)]
-    problem = ContactProblemAtState(model, settings, free, poses, v, v_free, dt, friction)
+    problem = ContactProblemAtState(model, settings, free, poses, v, v_free, dt, friction, moving=start.moving)
 
     rows_for_joints = settings.exact_friction and bool(friction.rubs)
 
     def of_rows(rubbed: Array) -> ContactProblemAtState:
         """The problem in which all that rubs is a row, beginning with friction of these parts."""
-        free = unrubbed()
+        free = start.unrubbed()
         v_free = free.velocity(v, dt)
         begun = friction.beginning_with(rubbed)
         return problem._replace(free=free, v_free=v_free, friction=begun, joints_are_rows=True, with_rows=None)
@@ -89,8 +78,8 @@ def contact_motion(
 
         def with_rows() -> tuple[Array, ...]:
             kept = zip(found.contacts.impulses, usual, strict=False)
-            start = np.concatenate([np.zeros(0), *(of_size(x, c.at.size) for x, c in kept)])
-            return of_rows(found.rubbed).solved(usual, held, start, found.pushed).flat
+            begun = np.concatenate([np.zeros(0), *(of_size(x, c.at.size) for x, c in kept)])
+            return of_rows(found.rubbed).solved(usual, held, begun, found.pushed).flat
 
         return replace_where(choose(0.0, unless, -1.0, found.unexpected), motion, with_rows)
 
@@ -98,9 +87,9 @@ def contact_motion(
     usual = contacts_where_it_stands(problem, contacts, twists)
     usual_limits = [usual_limit(limits[k], q, v_free, dt) for k in settings.usual_limits]
     whips = _whipping(model, contacts)
-    start = _matched(usual, before)
+    begun = _matched(usual, before)
     if contacts.count <= len(contacts.usual) and len(limits) <= len(usual_limits) and not len(whips):
-        motion = problem.solved(usual, usual_limits, start, before.pushed)
+        motion = problem.solved(usual, usual_limits, begun, before.pushed)
         return ContactMotion.of(as_expected(motion.flat, usual_limits, -1.0))
     limited, more = _unusual(settings, problem, limits, q, twists, whips)
     pushed = [before.pushed[settings.limited.index(limit.v)] for limit in limits]
@@ -110,14 +99,14 @@ def contact_motion(
 
     def with_limits() -> tuple[Array, ...]:
         held = limits_in_slots(limits, q, v_free, dt, settings.limit_slots, pushed)
-        motion = whole().solved(usual, held, start, before.pushed)
+        motion = whole().solved(usual, held, begun, before.pushed)
         return motion.told(passed([], [], limits, q, motion.v, dt)).flat
 
     def with_everything() -> tuple[Array, ...]:
-        return every_contact(whole(), limits, q, twists, before).flat
+        return every_contact(whole(), limits, q, twists, before, whips).flat
 
     is_usual = choose(0.0, more, -1.0, choose(0.0, limited, -1.0, 1.0))
-    motion = problem.solved(usual, usual_limits, start, before.pushed, is_usual).flat
+    motion = problem.solved(usual, usual_limits, begun, before.pushed, is_usual).flat
     motion = as_expected(motion, usual_limits, -is_usual)
     if _limits_apart(settings, len(problem.rows(usual, []).J)):
         motion = replace_where(choose(0.0, more, -1.0, limited), motion, with_limits)
@@ -185,8 +174,8 @@ def contacts_where_it_stands(
         near = choose(c.gap, SPEED * step.dt, 1.0, 0.0)
         active = choose(c.gap + (LEVER * step.dt) * c.closing(twists), 0.0, 1.0, near)
         is_rim = isinstance(contacts.pair_of(c.number).a.shape, Cylinder | Ellipsoid)
-        bend = closing(-sinking_of(contacts, c, step.poses, twists[c.a], step.dt), step.dt) if is_rim else 0.0
-        out.append(Contact(float(c.number), active, c.gap, c.friction, at, bend))
+        closes = closing(-sinking_of(contacts, c, step.poses, twists[c.a], step.dt), step.dt) if is_rim else 0.0
+        out.append(Contact(float(c.number), active, c.gap, c.friction, at, STRAIGHT._replace(closes=closes)))
     return out
 
 

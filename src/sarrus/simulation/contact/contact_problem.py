@@ -19,6 +19,7 @@ from sarrus.mechanics.contact.problem import ContactProblem, ContactSolution, ro
 from sarrus.mechanics.contact.solve import solve
 from sarrus.mechanics.contact.tree_delassus import TreeDelassus, rows_on_tree
 from sarrus.mechanics.contact.world_tree import world_tree
+from sarrus.mechanics.mechanism import Mechanism
 from sarrus.model.model import Model
 from sarrus.model.unconstrained import free_of_loops
 from sarrus.simulation.contact import bouncing
@@ -30,6 +31,7 @@ from sarrus.simulation.contact.operators import SWEEPS, Tied, operator_of
 from sarrus.simulation.contact.penetrations import BENT, GENTLE, PART, Response, Room, moved_apart, undone
 from sarrus.simulation.contact.settings import ContactSettings
 from sarrus.simulation.contact.slots import Contact
+from sarrus.simulation.contact.straight_motion import without_flight
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.extremes import larger
@@ -64,6 +66,7 @@ class ContactProblemAtState(NamedTuple):
     friction: DryFriction = NOTHING_RUBS
     joints_are_rows: bool = False  # of friction: the free motion has none
     with_rows: Callable[[], ContactProblemAtState] | None = None  # the problem in which they are, where both exist
+    moving: Callable[[Array], Mechanism] | None = None  # see `StepStart`
 
     @property
     def bounded(self) -> list[BoundedRow]:
@@ -127,15 +130,27 @@ class ContactProblemAtState(NamedTuple):
         for normal, contact in zip(accumulate(sizes, initial=first), contacts, strict=False):
             normal += contact.at.size
             opening = self._normal_velocity(contact, before[normal - 1], restitution)
+            slides = (1.0 / self.dt) * (contact.at.directions[:2] @ contact.bend.slides)
+            own = [*slides, opening + (BY_VELOCITIES / self.dt) * contact.bend.closes]
             # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
-            opening = choose(0.5, contact.active, opening + (BY_VELOCITIES / self.dt) * contact.bend, 0.0)
-            openings += [*[0.0] * (contact.at.size - 1), opening]
+            *across, opening = (choose(0.5, contact.active, x, 0.0) for x in own)
+            openings += [*across, *[0.0] * (contact.at.size - 3), opening]
         active = vector(*(x.active for x in (*limits, *contacts)))
         frictions = vector(*(c.friction for c in contacts))
         softness = self._softness(first, sizes)
         bounds = vector(*(x.bound for x in bounded))
         g, freedoms = after + vector(*openings), len(self.free.M)
         return ContactProblem(G, g, bounds, frictions, active, softness, sizes, freedoms), response
+
+    def struck(self, change: Array) -> ContactProblemAtState:
+        """The same after impulses that change velocities (nv,) by so much.
+
+        Of an impact in the middle of a step, half of the step has the velocity products of the motion before it, and
+        half those of the motion after it.
+        """
+        assert self.moving is not None
+        free = self.free.with_products_of(self.moving(without_flight(self.model, self.free.turning + 0.5 * change)))
+        return self._replace(free=free, v_free=free.velocity(self.v, self.dt))
 
     def rates(self, v: Array) -> Array:
         """Velocities after the step as joints have them: v is in axes that do not turn (`straight_motion.py`)."""
@@ -234,7 +249,7 @@ class ContactProblemAtState(NamedTuple):
         first, with_rows = len(self.bounded), self.with_rows
         rows = [*range(first, first + len(limits))]
         rows += [span.stop - 1 for span in row_spans(first + len(limits), [c.at.size for c in rigid])]
-        bends = [*[0.0] * len(limits), *((1.0 - BY_VELOCITIES) * c.bend for c in rigid)]
+        bends = [*[0.0] * len(limits), *((1.0 - BY_VELOCITIES) * c.bend.closes for c in rigid)]
         wanted = [
             undone(x.gap, self.dt, self.dt * velocities[k] + bend, x.active)
             for k, x, bend in zip(rows, (*limits, *rigid), bends, strict=True)

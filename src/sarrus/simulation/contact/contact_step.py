@@ -49,7 +49,7 @@ def contact_step(model: Model, settings: StepSettings, **inputs: Array) -> Conta
     start = StepStart.of(model, settings, inputs, rubbed)
     q, v, dt, free = start.q, start.v, start.dt, start.free
     before = Before(numbers, impulses.reshape(-1, width), pushed, rubbed)
-    motion = contact_motion(model, contact, free, q, v, dt, before, start.friction, start.unrubbed)
+    motion = contact_motion(model, contact, start, before)
     found = motion.contacts
     q_end, v_end = moved_straight(model, q, motion.v, dt, motion.shift)
     alive, (q_end, v_end) = keep_finite(inputs["alive"].item(), (q_end, q), (v_end, v))

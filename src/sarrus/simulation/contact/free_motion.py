@@ -60,10 +60,20 @@ class FreeMotion(NamedTuple):
     status: Scalar  # whether they are met
     added: Array  # (n, n) to the inertia of joints, which M has
     turning: Array  # (nv,) the velocities of which it has the products
+    load: Array  # (n,) what acts on the joints of the mechanism, less what these products take
 
     def velocity(self, v: Array, dt: Scalar) -> Array:
         """(nv,) at the end of a step that begins with v, in axes that stay as they were (`straight_motion.py`)."""
         return v + dt * acceleration_in_fixed_axes(self.at.model, self.turning, self.qdd)
+
+    def with_products_of(self, there: Mechanism) -> FreeMotion:
+        """The same with the velocity products of a mechanism that has other velocities and is else the same."""
+        load = _load(there)
+        moved = JointInertia(self).all_moved_by(load - self.load)
+        return self._replace(
+            qdd=self.qdd + moved.velocity, forces=self.forces + moved.loops,
+            least_forces=self.least_forces + moved.loops, turning=there.v, load=load,
+        )  # fmt: skip
 
     def declared(self, forces: Array) -> tuple[Array, Array]:
         """Forces of loops, and what is left of their accelerations, in the axes in which they were declared."""
@@ -171,7 +181,7 @@ def free_motion(
     M = composite_bodies(at.nodes) + more
     factor = ltdl(at.nodes, M)
     turning = at if midway is None else midway
-    load = _load(turning)
+    acting = load = _load(turning)
     if forces is not None:
         load = load + (forces if at.embedded is None else at.embedded.reduce_force(forces))
     rows = rows_of(at, None, "contact") if dt is None else rows_in_step(at, dt)
@@ -180,7 +190,8 @@ def free_motion(
         if not rows:
             ydd = solve_forward(factor, factor.d_inv * z)
             none = np.zeros(0)
-            return FreeMotion(at, M, factor, None, _expanded(at, ydd), none, none, none, Status.OK, more, turning.v)
+            qdd = _expanded(at, ydd)
+            return FreeMotion(at, M, factor, None, qdd, none, none, none, Status.OK, more, turning.v, acting)
         J, supports = loop_jacobian(at, rows)
         k = np.concatenate([r.k for r in rows])
         G, Y = delassus_of(factor, J, supports)
@@ -197,7 +208,8 @@ def free_motion(
         residual = rest - G @ forces
         met = choose(opening(at), OPEN, _met(residual, G, rest), Status.CONSTRAINTS_NOT_MET)
         ydd = solve_forward(factor, factor.d_inv * (z + Y.T @ forces))
-    return FreeMotion(at, M, factor, loops, _expanded(at, ydd), forces, least, residual, met, more, turning.v)
+    qdd = _expanded(at, ydd)
+    return FreeMotion(at, M, factor, loops, qdd, forces, least, residual, met, more, turning.v, acting)
 
 
 def _load(at: Mechanism) -> Array:

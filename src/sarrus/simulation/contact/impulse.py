@@ -24,7 +24,7 @@ from sarrus.simulation.contact.limits import JointLimit, limits_in_slots, limits
 from sarrus.simulation.contact.options import ContactOptions, check_rigid, options_for
 from sarrus.simulation.contact.record import CREEP, ContactRecord
 from sarrus.simulation.contact.settings import ContactSettings, contact_settings
-from sarrus.simulation.contact.slots import contacts_in_slots
+from sarrus.simulation.contact.slots import STRAIGHT, contacts_in_slots
 from sarrus.simulation.step import scalar
 from sarrus.spatial.arrays import Array, Scalar
 from sarrus.spatial.choice import choose
@@ -87,7 +87,7 @@ def impact(model: Model, settings: ContactSettings, q: Array, v: Array) -> Impac
     free = free_motion(mechanism(model, q, v, np.zeros(model.nv)), np.zeros(model.nv))
     poses = world_poses(tree_of(model), free.at.joints)
     found = contacts.candidates(poses)
-    gaps, straight = [c.gap for c in found], [0.0] * len(found)
+    gaps, straight = [c.gap for c in found], [STRAIGHT] * len(found)
     near = contacts_in_slots(found, gaps, straight, model.parents, NEAR, contacts.slots)
     touching = [contact._replace(gap=0.0) for contact in near]
     limits = limits_of(model) if settings.limits else []

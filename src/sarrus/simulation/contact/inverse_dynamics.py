@@ -51,7 +51,7 @@ from sarrus.simulation.contact.motion import Contacts
 from sarrus.simulation.contact.options import ContactOptions, check_rigid, options_for
 from sarrus.simulation.contact.record import ContactRecord
 from sarrus.simulation.contact.settings import ContactSettings, contact_settings
-from sarrus.simulation.contact.slots import Contact, contacts_in_slots
+from sarrus.simulation.contact.slots import STRAIGHT, Contact, contacts_in_slots
 from sarrus.simulation.step import scalar, worse
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -152,7 +152,7 @@ def required_forces(
     at = mechanism(model, q, v, np.zeros(model.nv))
     poses = world_poses(tree_of(model), at.joints)
     found = contacts.candidates(poses)
-    gaps, straight = [c.gap for c in found], [0.0] * len(found)
+    gaps, straight = [c.gap for c in found], [STRAIGHT] * len(found)
     touching = contacts_in_slots(found, gaps, straight, model.parents, NEAR, contacts.slots)
     moving, _ = contact_jacobian(at, poses, [c.at for c in touching])
     velocities = (moving @ v).reshape(-1, 3)

@@ -59,7 +59,8 @@ def open_contact_step(
     twists, candidates = node_twists(free.at, poses, v_free), some.candidates(poses, numbers)
     contacts = contacts_where_it_stands(step, some, twists)
     if bent:
-        bends = bends_of(some, candidates, poses, node_bends(free.at, poses, v_free, twists), dt)
+        rates = [c.closing(twists) for c in candidates]
+        bends = bends_of(some, candidates, poses, node_bends(free.at, poses, v_free, twists), rates, dt)
         contacts = [c._replace(bend=bend) for c, bend in zip(contacts, bends, strict=True)]
     limits = [usual_limit(limit, q, v_free, dt) for limit in limits_in_step(model, contact)]
     # Whether it is looked at is decided by the step itself: impulses of what is not are zero.

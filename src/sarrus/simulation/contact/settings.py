@@ -28,7 +28,7 @@ from sarrus.spatial.arrays import Array
 _MOST_USUAL, _MOST_USUAL_LIMITS = 12, 4
 _STANDING = 5e-3  # metres: what is no further from the ground than that where a robot stands, touches it
 _LOWERED = 1.0  # metres by which a robot that stands in the air is lowered to find out
-_SLOTS, _SPARE_SLOTS = 8, 2
+_SLOTS, _SPARE_SLOTS = 8, 4
 _SLOTS_PER_THING, _MOST_SLOTS = 4, 24  # of several free bodies, which may lie on each other: one more than they are
 _CLOSE = 0.1  # metres
 _LIMIT_SLOTS, _MOST_LIMIT_SLOTS = 4, 16  # and one for every two joints that have limits

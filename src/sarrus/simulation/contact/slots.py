@@ -11,7 +11,7 @@ from sarrus.mechanics.contact.contact_rows import ContactPoint, frame_of_normal,
 from sarrus.mechanics.contact.contact_set import Candidate, turns_of
 from sarrus.model.bodies import WORLD
 from sarrus.model.meeting_pairs import depth_first_order
-from sarrus.spatial.arrays import Scalar, vector
+from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import AbstractScalar, choose
 from sarrus.spatial.extremes import larger, smaller
 from sarrus.spatial.iteration import iterate
@@ -24,6 +24,22 @@ _BEYOND = 0.1  # of the way that speed would take a point beyond the ground
 _BISECTIONS = 12  # of the reach, where more candidates are within it than there are slots
 
 
+class Bent(NamedTuple):
+    """By how much a step moves what touches beyond what its velocity at the beginning says, in metres."""
+
+    closes: Scalar  # not positive: a gap
+    slides: Array  # (3,) in the world
+
+    def unless(self, condition: Scalar, otherwise: Bent) -> Bent:
+        """This, and where the condition is greater than 0, the other one."""
+        pairs = zip((otherwise.closes, *otherwise.slides), (self.closes, *self.slides), strict=True)
+        closes, *slides = (choose(0.0, condition, x, y) for x, y in pairs)
+        return Bent(closes, vector(*slides))
+
+
+STRAIGHT = Bent(0.0, np.zeros(3))
+
+
 class Contact(NamedTuple):
     """A candidate that is looked at: one that is known while tracing, or the one in a slot."""
 
@@ -32,7 +48,7 @@ class Contact(NamedTuple):
     gap: Scalar
     friction: Scalar
     at: ContactPoint
-    bend: Scalar = 0.0  # metres by which the gap closes in the step beyond what its rate says
+    bend: Bent = STRAIGHT
 
 
 def nearest(gaps: Sequence[Scalar], reach: Scalar, slots: int) -> tuple[list[Scalar], Scalar, Scalar]:
@@ -129,7 +145,7 @@ def by_importance(candidates: Sequence[Candidate], ahead: Sequence[Scalar], reac
 def contacts_in_slots(
     candidates: Sequence[Candidate],
     ahead: Sequence[Scalar],
-    bends: Sequence[Scalar],
+    bends: Sequence[Bent],
     parents: Sequence[int],
     reach: Scalar,
     slots: int,
@@ -143,7 +159,7 @@ def contacts_in_slots(
 
 
 def contact_in_slot(
-    candidates: Sequence[Candidate], bends: Sequence[Scalar], parents: Sequence[int], number: Scalar, active: Scalar
+    candidates: Sequence[Candidate], bends: Sequence[Bent], parents: Sequence[int], number: Scalar, active: Scalar
 ) -> Contact:
     """The candidate of this number. Candidates are in the depth-first order of their nodes a; bends: of each."""
 
@@ -162,7 +178,8 @@ def contact_in_slot(
     count = max(turns_of(c.lengths) for c in candidates)
     turns = turns_about(directions, lengths, count)
     at = ContactPoint(point, directions, moves, turns=turns, on=_touching_bodies(candidates, number))
-    return Contact(which, active, gap, friction, at, chosen(bends))
+    bend = Bent(chosen([x.closes for x in bends]), vector(*(chosen([x.slides[k] for x in bends]) for k in range(3))))
+    return Contact(which, active, gap, friction, at, bend)
 
 
 def _moves(candidates: Sequence[Candidate], parents: Sequence[int], number: Scalar, chosen: object) -> list[Scalar]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ class StepStart(NamedTuple):
     dt: Scalar
     count: Scalar  # steps before this one
     tau: Array  # (nv,) of motors
+    moving: Callable[[Array], Mechanism]  # under all that acts, with velocities (nv,)
     at: Mechanism
     midway: Mechanism  # with the velocities in the middle of the step
     friction: DryFriction  # what joints that rub are expected to do ...
@@ -39,10 +41,14 @@ class StepStart(NamedTuple):
         held = friction.inertia(model.nv)
         # Where friction is exact, nothing may depend on what is expected of it.
         both = v, velocity_midway(model, q, v, dt, np.zeros(model.nv) if contact.exact_friction else held)
-        at, midway = (mechanism(model, q, x, tau_all, inputs.get("external_forces")) for x in both)
+
+        def moving(velocities: Array) -> Mechanism:
+            return mechanism(model, q, velocities, tau_all, inputs.get("external_forces"))
+
+        at, midway = (moving(x) for x in both)
         ahead = v if at.embedded is None else v + dt * at.embedded.bias()
         free = free_motion(at, held, dt, (1.0 / dt) * friction.impulses_on(ahead), midway)
-        return StepStart(q, v, dt, count, tau, at, midway, friction, free)
+        return StepStart(q, v, dt, count, tau, moving, at, midway, friction, free)
 
     def unrubbed(self) -> FreeMotion:
         """The motion without dry friction of joints."""
