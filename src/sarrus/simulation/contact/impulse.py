@@ -111,7 +111,7 @@ def _closes(
     Else 0.
     """
     rates = [(c.gap - NEAR, c.closing(twists)) for c in found]
-    rates += [(limit.gap(q) - REACHED, limit.sign * v[limit.v]) for limit in limits]
+    rates += [(limit.gap(q) - REACHED, limit.rate(q, v)) for limit in limits]
     closes: Scalar = 0.0
     for beyond, rate in rates:
         closes = choose(beyond, 0.0, choose(rate, -CREEP - _SLACK * tolerance, 1.0, closes), closes)
