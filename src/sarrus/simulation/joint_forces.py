@@ -336,6 +336,8 @@ def elastic_energy(model: Model, q: Array) -> Array:
     springs = [(tendons.stiffness, lengths - np.clip(lengths, *tendons.slack.T))]
     for joint, of_q, _ in joints_of(model):
         if np.any(joint.stiffness):
-            rest = np.broadcast_to(joint.rest, q[..., of_q].shape)
-            springs.append((joint.stiffness, joint.type.difference(rest, q[..., of_q])))
+            rest, is_plain = np.broadcast_to(joint.rest, q[..., of_q].shape), joint.type.nq == joint.type.nv
+            # Springs of a planar joint are straight, as in `difference_to`; the path along which it goes there is not.
+            stretch = q[..., of_q] - rest if is_plain else joint.type.difference(rest, q[..., of_q])
+            springs.append((joint.stiffness, stretch))
     return 0.5 * np.sum([np.sum(k * stretch * stretch, axis=-1) for k, stretch in springs], axis=0)
