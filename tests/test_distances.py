@@ -93,3 +93,19 @@ def test_bad_input_is_told() -> None:
     hills = b.build()
     with pytest.raises(UnsupportedError, match="HeightField"):
         sarrus.distances(hills, sarrus.neutral(hills))
+
+
+@pytest.mark.parametrize("length", [0.0, 2.0])
+def test_quaternions_have_length_one(length):
+    """Gaps of shapes that were stretched by it were returned as if nothing was wrong."""
+    robot = sarrus.zoo.geared_quadruped().with_ground()
+    q = np.array(robot.home)
+    q[3:7] *= length
+    with pytest.raises(sarrus.errors.StateError, match="quaternion"):
+        sarrus.distances(robot, q)
+
+
+@pytest.mark.parametrize("q", [[[1.0], [2.0, 3.0]], "home", None, 1j], ids=str)
+def test_what_is_no_configuration_is_refused_in_words(q):
+    with pytest.raises(sarrus.errors.StateError, match="q: expected"):
+        sarrus.distances(sarrus.zoo.geared_quadruped().with_ground(), q)

@@ -140,3 +140,13 @@ def test_a_spring_on_a_free_joint_is_refused():
     b.add_body("a", "world", joint="free", mass=1.0, com=(0, 0, 0), inertia=np.eye(3), stiffness=np.ones(6))
     with pytest.raises(UnsupportedError, match="a spring on a free joint"):
         sarrus.simulate(b.build())
+
+
+def test_a_planar_joint_on_its_spring_keeps_its_energy_however_often_it_turns():
+    """The energy was that of a longer stretch: of the arc along which a constant velocity leads to rest."""
+    builder = sarrus.ModelBuilder("disc", gravity=(0.0, 0.0, 0.0))
+    builder.add_body("disc", joint="planar", mass=1.0, inertia=0.1 * np.eye(3), stiffness=[20.0, 20.0, 3.0])
+    model = builder.build()
+    motion = sarrus.simulate(model, sarrus.neutral(model), [0.5, 0.3, 50.0], duration=1.0, dt=1e-3, integrator="rk4")
+    assert motion.q[:, 2].max() > 2.0 * np.pi
+    np.testing.assert_allclose(motion.energy.total, motion.energy.total[0], rtol=1e-6)

@@ -16,7 +16,7 @@ from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.parameters import symbols_of
 from sarrus.codegen.tape.trace import op_count, trace
 from sarrus.errors import StateError, UnsupportedError
-from sarrus.model.model import Model
+from sarrus.model.model import Model, check_is_model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.registry.algorithm import AnyAlgorithm, ReadyCall, batch_size, install, interpreting
 from sarrus.registry.table import check_model
@@ -56,8 +56,7 @@ def call(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any])
 def _careful(algorithm: AnyAlgorithm, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
     arguments = algorithm.signature.bind(*args, **kwargs).arguments
     model = arguments.pop("model")
-    if not isinstance(model, Model):
-        raise StateError(f"{algorithm.name}: the first argument must be a sarrus.Model, got {type(model).__name__}")
+    check_is_model(algorithm.name, model)
     check_model(algorithm, model)
     given = {name: arguments[name] for name in algorithm.input_names if arguments.get(name) is not None}
     options = {name: x for name, x in arguments.items() if name not in algorithm.input_names}

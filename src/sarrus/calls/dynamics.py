@@ -12,7 +12,7 @@ from sarrus.algorithms.tree.rnea import rnea
 from sarrus.calls.defaults import default_dynamics, is_auto, pay, planned_dynamics
 from sarrus.errors import check_name, unknown_name
 from sarrus.mechanics.solvers.result import ConstrainedDynamicsResult
-from sarrus.model.model import Model
+from sarrus.model.model import Model, check_is_model
 from sarrus.model.per_model import per_model
 from sarrus.planning.candidates import EMBEDDED, TREE, structural_method
 from sarrus.registry.algorithm import Algorithm, AnyAlgorithm
@@ -81,10 +81,11 @@ def forward_dynamics(
     >>> sarrus.Status(sarrus.forward_dynamics(robot, q, v, np.zeros(7)).status).words
     'ok'
     """
-    if is_auto(method) and isinstance(model, Model):
+    check_is_model("forward_dynamics", model)
+    if is_auto(method):
         planned_dynamics(model)
         method = None
-    if method is None and isinstance(model, Model):
+    if method is None:
         default, start = default_dynamics(model, arguments), time.perf_counter()
         name = default.method if default.planned else method_for(model, None)
         result = find(name)(model, q, v, tau, **(default.options | arguments))

@@ -15,11 +15,12 @@ import numpy as np
 from sarrus.errors import MissingDependencyError, StateError, UnsupportedError, check_name
 from sarrus.mechanics.bodies import joint_kinematics, world_poses
 from sarrus.mechanics.contact.narrow_phase import is_supported, touches
-from sarrus.model.arguments import pairs_of_names
+from sarrus.model.arguments import as_numbers, pairs_of_names
 from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import ContactShape, ConvexMesh, Geometry
 from sarrus.model.meeting_pairs import meeting_pairs
-from sarrus.model.model import Model
+from sarrus.model.model import Model, check_is_model
+from sarrus.model.state import check_configuration
 from sarrus.model.tree import tree_of
 from sarrus.model.visuals import Box, Capsule, Cylinder, Ellipsoid, Sphere
 from sarrus.spatial.arrays import Array
@@ -51,9 +52,12 @@ def distances(model: Model, q: Any, pairs: Iterable[tuple[str, str]] | None = No
     >>> len(sarrus.distances(robot, robot.home)) > 0
     True
     """
-    q = np.asarray(q, dtype=float)
-    if q.shape != (model.nq,) or not np.isfinite(q).all():
-        raise StateError(f"q has shape {q.shape}: expected ({model.nq},), all numbers finite")
+    check_is_model("distances", model)
+    expected = f"q: expected ({model.nq},), all numbers finite"
+    shape = as_numbers(expected, q).shape
+    if shape != (model.nq,):
+        raise StateError(f"{expected}, got {shape}")
+    q = check_configuration(model, q)
     by_name = {geometry.name: geometry for geometry in model.geometries}
     wanted = None if pairs is None else pairs_of_names(pairs)
     for name in (x for pair in wanted or () for x in pair):

@@ -21,7 +21,7 @@ def field(value: Any, shape: tuple[int, ...], what: str) -> Array:
     """Finite numbers, or symbols, as an array of that shape."""
     try:
         array = as_field(value, shape)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{what}: expected shape {shape}: {error}") from None
     if is_numeric(array) and not np.isfinite(array).all():
         raise ModelError(f"{what} is {array.tolist()}: every number must be finite")
@@ -51,7 +51,7 @@ def placement(position: Any, rotation: Any, owner: str, kind: str = "") -> Place
 def _rotation(rotation: Any, what: str) -> Array:
     if rotation is None:
         return np.eye(3)
-    size = rotation.numel() if hasattr(rotation, "numel") else np.size(rotation)
+    size = _count(rotation)
     if size == 3:
         return rotation_from_rpy(*field(rotation, (3,), what))
     if size == 4:
@@ -68,6 +68,16 @@ def _rotation(rotation: Any, what: str) -> Array:
     if is_numeric(R) and not (np.allclose(R @ R.T, np.eye(3), atol=_UNIT) and np.linalg.det(R) > 0):
         raise ModelError(f"{what}: the matrix is not a rotation")
     return R
+
+
+def _count(value: Any) -> int:
+    """How many numbers it has; 0 if it has rows of different lengths."""
+    if hasattr(value, "numel"):
+        return value.numel()
+    try:
+        return np.size(value)
+    except ValueError:
+        return 0
 
 
 def nonphysical(Ic: Array, mass: Scalar = 1.0) -> str | None:

@@ -134,5 +134,5 @@ def _numbers(value: Any) -> Any:
     """An array (n,) of floats; None: the value is something else."""
     try:
         return np.asarray(value, dtype=float).reshape(-1)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

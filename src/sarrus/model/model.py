@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import ModelError, NameClashError, unknown_name
+from sarrus.errors import ModelError, NameClashError, StateError, unknown_name
 from sarrus.model.actuators import Actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, freeze
 from sarrus.model.constraints import Constraint, Kind
@@ -357,6 +357,12 @@ class Model:
         pose = placement((0.0, 0.0, height), None, GROUND_NAME)
         ground = make_geometry(GROUND_NAME, WORLD_NAME, Plane(), pose, friction=friction)
         return replace(self, geometries=(*self.geometries, ground))
+
+
+def check_is_model(function: str, model: Any) -> None:
+    """Refuse anything else where a function takes a model first."""
+    if not isinstance(model, Model):
+        raise StateError(f"{function}: the first argument must be a sarrus.Model, got {type(model).__name__}")
 
 
 def _check_distinct(what: str, named: Iterable[Constraint | Actuator | Geometry]) -> set[str]:

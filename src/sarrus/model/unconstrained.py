@@ -18,12 +18,13 @@ _MOVES = ("free", "planar")
 @per_model
 def flying_bodies(model: Model) -> dict[int, Array]:
     """Bodies on a free or planar joint that carry nothing and are held by no constraint, by number: the centre of mass
-    (3,) in the axes of their joint.
+    (3,) in the axes of their joint. What has armature does not fly as its own inertia does.
     """
     carries, held = set(model.parents), _held(model)
     found = {}
     for k, body in enumerate(model.bodies):
         alone = body.parent == WORLD and k not in carries and k not in held
+        alone = alone and is_numeric(body.joint.armature) and not body.joint.armature.any()
         if alone and body.joint.type.name in _MOVES and not _is_massless(body.inertia):
             found[k] = canonical_axes(body).T @ ((1.0 / body.inertia.mass) * body.inertia.h)
     return found

@@ -20,6 +20,8 @@ def with_values(model: Model, values: Mapping[str, float]) -> Model:
 
     errors  `UnknownNameError`: no symbol is called that; `ModelError`: one is missing, or its value is no finite number
     """
+    if not isinstance(values, Mapping):
+        raise ModelError(f"parameters is {values!r}: expected numbers by name, such as {{'mass': 1.0}}")
     known: dict[tuple, Model] = model.remembered.setdefault(with_values, {})
     key = tuple(sorted(values.items()))
     if key not in known:

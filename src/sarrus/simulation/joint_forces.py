@@ -99,16 +99,23 @@ class PassiveParameters:
         # What nothing depends on does not make a step another one.
         return replace(left, inertia=tuple(np.where(acting > 0.0, left.inertia, 1.0).tolist()))
 
-    def forces(self, pull: Array, x: Array, v: Array, dt: Scalar) -> Array:
-        """Along coordinates x with velocities v; pull: the distance to where springs rest; dt: of a step."""
+    def forces(self, pull: Array, v: Array, dt: Scalar) -> Array:
+        """Of springs, dampers and friction, along velocities v; pull: the distance to where springs rest; dt: of a
+        step.
+        """
         given = (self.damping, self.stiffness, self.friction, self.inertia)
         damping, stiffness, friction, inertia = (np.array(numbers) for numbers in given)
         force = -damping * v + stiffness * pull
         if friction.any():
             force = force - friction * clamp(v / self._speed(friction, inertia, dt), -1.0, 1.0)
+        return force
+
+    def limit_forces(self, x: Array, rates: Array, dt: Scalar) -> Array:
+        """Along coordinates x that change at these rates."""
+        inertia = np.array(self.inertia)
         rate = 1.0 / (_LIMIT_STEPS * dt if self.limit_time is None else self.limit_time)
-        limits = zip(self.lower, self.upper, inertia * rate * rate, 2.0 * inertia * rate, x, v, strict=True)
-        return force + vector(*(_limit_force(*numbers) for numbers in limits))
+        limits = zip(self.lower, self.upper, inertia * rate * rate, 2.0 * inertia * rate, x, rates, strict=True)
+        return vector(*(_limit_force(*numbers) for numbers in limits))
 
     def _speed(self, friction: Array, inertia: Array, dt: Scalar) -> Array:
         """Below which dry friction is proportional to the speed."""
@@ -207,12 +214,36 @@ def joint_forces(model: Model, parameters: JointForceParameters, q: Array, v: Ar
         pulls.append(difference_to(joint.type, q[of_q], joint.rest) if has_spring else np.zeros(joint.type.nv))
         positions.append(q[of_q] if is_plain else np.zeros(joint.type.nv))
     pull = _joined(pulls) - parameters.lookahead * v
-    total = parameters.joints.forces(pull, _joined(positions), v, dt)
+    total = parameters.joints.forces(pull, v, dt)
+    total = total + _forces_of_limits(model, parameters.joints, q, _joined(positions), v, dt)
     tendons = tendons_of(model)
     if len(tendons.of_v):  # explicit: no integrator looks ahead for them
         lengths, speeds = tendons.of_q @ q, tendons.of_v @ v
-        total = total + tendons.of_v.T @ parameters.tendons.forces(-tendons.stretch(lengths), lengths, speeds, dt)
+        of_tendons = parameters.tendons.forces(-tendons.stretch(lengths), speeds, dt)
+        total = total + tendons.of_v.T @ (of_tendons + parameters.tendons.limit_forces(lengths, speeds, dt))
     return total + bearing_forces(model, parameters.borne, q, by_motors=False)
+
+
+def _forces_of_limits(model: Model, joints: PassiveParameters, q: Array, x: Array, v: Array, dt: Scalar) -> Array:
+    """(nv,) of limits of the joints' coordinates x; a planar joint's do not turn with the axes of its velocity."""
+    limited = np.isfinite(joints.lower) | np.isfinite(joints.upper)
+    turned = [
+        (at, joint.type.rate_map(q[of_q]))
+        for joint, of_q, at in joints_of(model)
+        if joint.type.name == "planar" and limited[at].any()
+    ]
+    rates = v
+    for at, N in turned:
+        rates = _replaced(rates, at, N @ v[at])
+    forces = joints.limit_forces(x, rates, dt)
+    for at, N in turned:
+        forces = _replaced(forces, at, N.T @ forces[at])
+    return forces
+
+
+def _replaced(x: Array, at: slice, part: Array) -> Array:
+    """x with another part."""
+    return np.concatenate([x[: at.start], part, x[at.stop :]])
 
 
 def within_effort(model: Model, parameters: JointForceParameters, tau: Array) -> Array:
@@ -305,6 +336,8 @@ def elastic_energy(model: Model, q: Array) -> Array:
     springs = [(tendons.stiffness, lengths - np.clip(lengths, *tendons.slack.T))]
     for joint, of_q, _ in joints_of(model):
         if np.any(joint.stiffness):
-            rest = np.broadcast_to(joint.rest, q[..., of_q].shape)
-            springs.append((joint.stiffness, joint.type.difference(rest, q[..., of_q])))
+            rest, is_plain = np.broadcast_to(joint.rest, q[..., of_q].shape), joint.type.nq == joint.type.nv
+            # Springs of a planar joint are straight, as in `difference_to`; the path along which it goes there is not.
+            stretch = q[..., of_q] - rest if is_plain else joint.type.difference(rest, q[..., of_q])
+            springs.append((joint.stiffness, stretch))
     return 0.5 * np.sum([np.sum(k * stretch * stretch, axis=-1) for k, stretch in springs], axis=0)

@@ -14,7 +14,7 @@ from sarrus.calls.dynamics import method_for
 from sarrus.codegen.tape.parameters import symbols_of
 from sarrus.errors import StateError, UnsupportedError, check_name, unknown_name
 from sarrus.model.arguments import positive_number, whole_number
-from sarrus.model.model import Model
+from sarrus.model.model import Model, check_is_model
 from sarrus.model.state import as_state_array
 from sarrus.model.values import typical_values, with_typical_values, with_values
 from sarrus.once import cached_property
@@ -129,6 +129,7 @@ class Simulation:
     parameters: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
+        check_is_model("Simulation", self.model)
         if self.dt is None:
             object.__setattr__(self, "dt", self.model.time_step or _DT)
         if self.parameters is None and not self.model.is_numeric:
@@ -312,6 +313,7 @@ class Simulation:
         self, state: State | StepResult, tau: Any, controls: Any, external_forces: Any, kind: tuple[bool, ...]
     ) -> StepResult:
         """A step from any state with any inputs: they are changed where they must be, or explained."""
+        _check_is_state("step", state)
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         batch = len(q)
         first = self._steps_before(state)
@@ -392,6 +394,7 @@ class Simulation:
         >>> A.shape, B.shape
         ((4, 4), (4, 2))
         """
+        _check_is_state("linearize", state)
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         first = self._steps_before(state)
         tau, controls, external_forces = of_one_step(self.stepped_model, len(q), tau, controls, external_forces)
@@ -777,3 +780,9 @@ class Simulation:
         in_python = actions.functions or one_step
         kind = AdaptiveStepper if is_adaptive else PythonStepper if in_python else NativeStepper
         return kind(self._kernels[key], actions, single)
+
+
+def _check_is_state(function: str, state: Any) -> None:
+    if not isinstance(state, (State, StepResult)):
+        what = type(state).__name__
+        raise StateError(f"{function}: expected a state, `simulation.start(q, v)` or what `step` returned, got {what}")

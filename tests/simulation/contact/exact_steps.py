@@ -64,7 +64,7 @@ class ExactStep:
         self.given = {"q": state.q, "v": state.v, "dt": np.array(simulation.dt), "step": np.zeros(())}
         self.given |= {name: x[0] for name, x in given.items()}
         self.given["rubbed"] = one.before[0, -linearizer.memory or None :]
-        x = linearizer._impulses(one.after, numbers, self._kinds)
+        x = linearizer._impulses(np.atleast_2d(state.q), one.after, numbers, self._kinds)
         arrays = {name: np.asarray(y)[None] for name, y in self.given.items()} | {"impulses": x}
         value, slopes = linearizer._slopes(along, arrays)
         G = slopes["rows"][0][:, slopes["rows"].shape[2] - self._kinds.total :]

@@ -91,6 +91,6 @@ def test_points_of_one_body_slide_as_those_of_a_rigid_one():
     """Else those that share a load could not all stick: how they slide is a velocity of the body."""
     model, rng = arm(Box((0.1, 0.06, 0.04))), np.random.default_rng(1)
     at = At(model, *touching(model, rng))
-    points, slides = (np.array(x) for x in zip(*((c.point, b.slides) for c, b in zip(at.found, at.bends(1e-3)))))
+    points, slides = np.array([c.point for c in at.found]), np.array([b.slides for b in at.bends(1e-3)])
     arms, moved = points[1:] - points[0], slides[1:] - slides[0]
     np.testing.assert_allclose(np.sum(arms * moved, axis=1), 0.0, atol=1e-12)

@@ -8,6 +8,7 @@ import pytest
 import sarrus
 from sarrus.model.geometries import Plane
 from sarrus.model.visuals import Box, Sphere
+from sarrus.spatial.rotations import rotation_from_quaternion
 
 
 def thing(shape) -> sarrus.Model:
@@ -55,3 +56,26 @@ def test_the_other_end_that_an_impact_drives_down_stops_at_the_ground_in_the_sam
     assert np.ptp(lowest[:, 0]) < 1e-12  # one end is 1 mm above the ground, the other anywhere
     assert lowest.min() > -2e-4
     assert not found.status.any()
+
+
+@pytest.mark.parametrize(
+    ("size", "dt"),
+    [((0.3, 0.2, 0.0005), 1e-3), ((0.3, 0.03, 0.001), 1e-3), ((1e-4, 1e-4, 0.5), 1e-3), ((0.3, 0.2, 0.01), 5e-3)],
+    ids=["foil", "ruler", "needle", "board"],
+)
+def test_plates_and_rods_that_fall_flat_stop_at_the_ground_with_both_ends(size, dt):
+    """Their four lowest corners are at one end, which drives the other one into the ground: by 1 to 7 mm, and it said
+    that all was well.
+    """
+    sides = np.array(size)
+    builder = sarrus.ModelBuilder("plate")
+    builder.add_body("plate", joint="free", mass=0.1, inertia=0.1 * np.diag(np.sum(sides**2) - sides**2 + 1e-4) / 12.0)
+    builder.add_geometry("plate", Box(size), name="shape", friction=0.5)
+    model = builder.build().with_ground(friction=0.5)
+    q, v = sarrus.random_state(model, 0, batch=16)
+    q[:, :3] = 0.0, 0.0, 0.4
+    found = sarrus.Simulation(model, dt).run(q, v, duration=1.0)
+    turns = np.array([rotation_from_quaternion(x)[2] for x in found.q[..., 3:].reshape(-1, 4)])
+    lowest = found.q[..., 2].ravel() - 0.5 * np.abs(turns) @ sides
+    assert not found.status.any()
+    assert lowest.min() > -1e-4

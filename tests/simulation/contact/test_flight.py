@@ -105,3 +105,19 @@ def test_pencils_that_are_dropped_do_not_take_off():
         assert motion.status is not None
         assert not motion.status.any()
         assert growth(motion, dt) < (5e-3 if dt > 1e-3 else 2e-3)
+
+
+@pytest.mark.parametrize(("joint", "armature"), [("free", [0.5, 0.5, 0.5, 0.1, 0.1, 0.1]), ("planar", [0.5, 0.5, 0.1])])
+def test_what_has_armature_moves_as_without_a_ground(joint, armature):
+    """It does not fly as its own inertia does: it turned as if it had no armature, at steps of any length."""
+    builder = sarrus.ModelBuilder("thing", gravity=(0.0, 0.0, 0.0))
+    builder.add_body("thing", joint=joint, mass=1.0, inertia=np.diag([0.02, 0.03, 0.04]), armature=armature)
+    builder.add_geometry("thing", Box(BRICK), name="shape")
+    model = builder.build().with_ground(height=-100.0)
+    start = sarrus.neutral(model), np.array([1.0, 0.5, 0.2, 2.0, 3.0, -1.0])[:: 1 if joint == "free" else 2]
+    expected = sarrus.Simulation(model, DT, integrator="rk4", contacts=False).run(*start, duration=0.2).v[-1]
+    errors = [
+        np.abs(sarrus.Simulation(model, dt).run(*start, duration=0.2).v[-1] - expected).max() for dt in (DT, DT / 2)
+    ]
+    assert errors[0] < 2e-3
+    assert errors[1] < 0.6 * errors[0]

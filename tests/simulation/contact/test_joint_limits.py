@@ -104,3 +104,49 @@ def test_what_raises_a_robot_does_not_bend_it_past_its_limits():
     assert beyond[-1] < 0.8 * beyond.max()
     assert motion.contacts is not None
     assert motion.contacts.gaps[100:].min() > -1e-3
+
+
+def on_a_table(lower, upper) -> sarrus.Model:
+    """A disc that slides on a table without friction, with limits of x, y and its angle."""
+    builder = sarrus.ModelBuilder("disc")
+    builder.add_body("disc", joint="planar", mass=1.0, inertia=0.01 * np.eye(3), lower=lower, upper=upper)
+    builder.add_geometry("disc", Sphere(0.1), name="shape")
+    return builder.build().with_ground(height=-1.0)
+
+
+@pytest.mark.parametrize("contacts", [True, False], ids=["rows", "springs"])
+@pytest.mark.parametrize("angle", [0.5 * np.pi, 0.7, -2.5], ids=str)
+def test_limits_of_a_planar_joint_are_in_the_plane_whichever_way_it_is_turned(angle, contacts):
+    """Velocities of the joint are in axes that turn with it: a limit of y did not stop what moved along y."""
+    model = on_a_table([-np.inf, -0.3, -np.inf], [np.inf, 0.3, np.inf])
+    c, s = np.cos(angle), np.sin(angle)
+    found = sarrus.Simulation(model, 1e-3, contacts=contacts).run(
+        [0.0, 0.0, angle], [c + 2.0 * s, 2.0 * c - s, 0.0], duration=0.5
+    )
+    assert not found.status.any()
+    assert np.abs(found.q[:, 1]).max() < (0.301 if contacts else 0.35)
+    np.testing.assert_allclose(found.q[:, 0], found.time, atol=1e-9)  # nothing holds it along x
+    assert (np.diff(found.energy.kinetic) < 1e-9).all() or not contacts
+
+
+def test_a_step_against_a_limit_of_a_planar_joint_has_the_derivatives_of_its_differences():
+    model = on_a_table([-0.3, -0.3, -np.inf], [0.3, 0.3, np.inf])
+    simulation = sarrus.Simulation(model, 1e-3, contacts=sarrus.ContactOptions(tolerance=1e-13))
+    q, v = np.array([0.30025, 0.1, 0.7]), np.array([0.4, -0.2, 0.5])
+    state = simulation.start(q, v)
+    found = simulation.linearize(state)
+    assert found.unique == 1.0
+
+    def stepped(x):
+        end = simulation.step(simulation.start(sarrus.integrate(model, q, x[:3]), v + x[3:]))
+        return np.concatenate([sarrus.difference(model, simulation.step(state).q, end.q), end.v])
+
+    differences = np.stack([(stepped(x) - stepped(-x)) / 2e-6 for x in 1e-6 * np.eye(6)], axis=1)
+    np.testing.assert_allclose(found.A, differences, atol=1e-6)
+
+
+def test_an_impact_on_the_limit_of_a_planar_joint_stops_it_along_that():
+    model = on_a_table([-0.3, -0.3, -np.inf], [0.3, 0.3, np.inf])
+    c, s = np.cos(0.7), np.sin(0.7)
+    after = sarrus.impulse(model, [0.3, 0.1, 0.7], [c + 2.0 * s, 2.0 * c - s, 0.0]).v
+    np.testing.assert_allclose(after, [2.0 * s, 2.0 * c, 0.0], atol=1e-9)

@@ -10,8 +10,8 @@ import pytest
 
 import sarrus
 from sarrus import ContactOptions
-from sarrus.errors import SarrusError, StateError, UnknownNameError
-from sarrus.model.visuals import Box
+from sarrus.errors import ModelError, SarrusError, StateError, UnknownNameError
+from sarrus.model.visuals import Box, Sphere
 
 
 def crates() -> sarrus.Model:
@@ -79,3 +79,38 @@ def test_functions_of_rigid_contacts_refuse_those_that_give_way(function: str) -
     states = [model.home, np.zeros(model.nv), np.zeros(model.nv)][: 2 if function == "impulse" else 3]
     with pytest.raises(StateError, match=rf"{function}: stiffness is 10, but"):
         getattr(sarrus, function)(model, *states, contacts=ContactOptions(stiffness=10.0))
+
+
+@pytest.mark.parametrize("model", ["robot.xml", None, 5], ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [
+        sarrus.Simulation,
+        lambda m: sarrus.put_down(m, []),
+        lambda m: sarrus.impulse(m, [], []),
+        lambda m: sarrus.inverse_dynamics(m, [], [], []),
+        lambda m: sarrus.distances(m, []),
+        lambda m: sarrus.forward_dynamics(m, [], [], []),
+    ],
+)
+def test_what_is_no_model_is_refused_in_words(function: Callable[[Any], Any], model: Any) -> None:
+    with pytest.raises(StateError, match=r"must be a sarrus\.Model, got"):
+        function(model)
+
+
+def test_steps_take_states_and_parameters_are_numbers_by_name() -> None:
+    robot = sarrus.zoo.biped().with_ground()
+    simulation = sarrus.Simulation(robot)
+    for function in (simulation.step, simulation.linearize):
+        with pytest.raises(StateError, match="expected a state"):
+            function(np.zeros(robot.nq))
+    with pytest.raises(ModelError, match="numbers by name"):
+        sarrus.Simulation(robot, parameters=[1.0])
+
+
+def test_numbers_beyond_all_and_rotations_of_ragged_rows_are_refused_in_words() -> None:
+    builder = sarrus.ModelBuilder("ball")
+    builder.add_body("ball", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
+    for wrong in ({"friction": 10**400}, {"position": (10**400, 0, 0)}, {"rotation": [[1.0], [2.0, 3.0]]}):
+        with pytest.raises(ModelError):
+            builder.add_geometry("ball", Sphere(0.1), **wrong)

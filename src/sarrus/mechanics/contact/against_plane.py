@@ -13,6 +13,9 @@ from sarrus.spatial.choice import choose
 from sarrus.spatial.extremes import choose_vector, direction, larger, sign, smaller
 from sarrus.spatial.norms import dot
 
+_THIN = 0.02  # metres: an impact may drive something that far in a step
+_FLAT = 4.0  # how much longer than thick a plate or rod is
+
 
 def _above(x: Array, plane: Pose) -> Scalar:
     """The height of a point above the plane."""
@@ -67,6 +70,8 @@ def box_plane(box: Box, pose: Pose, _: Plane, plane: Pose) -> list[Touch]:
     From the lowest one, the next are along the edges that rise least, a and b. The fourth is either the one across that
     face, or along the edge that rises most, c.
     """
+    if min(box.size) < _THIN and max(box.size) > _FLAT * min(box.size):
+        return _plate_plane(box, pose, plane)
     (R, p), n = pose, plane[0][:, 2]
     edges = [R[:, k] * box.size[k] for k in range(3)]
     rises = [dot(n, edge) for edge in edges]
@@ -80,6 +85,24 @@ def box_plane(box: Box, pose: Pose, _: Plane, plane: Pose) -> list[Touch]:
     rise_b, rise_c = smaller(rise_b, rise_c), larger(rise_b, rise_c)
     fourth = choose_vector(rise_a + rise_b, rise_c, a + b, c)
     return [_ball(x, 0.0, plane) for x in (lowest, lowest + a, lowest + b, lowest + fourth)]
+
+
+def _plate_plane(box: Box, pose: Pose, plane: Pose) -> list[Touch]:
+    """The four corners of the face that looks down most, among which the lowest one is.
+
+    The four lowest corners of a thin plate or rod that is about to fall flat are all at one end, and when that strikes
+    the ground, it drives the other end into it.
+    """
+    (R, p), n = pose, plane[0][:, 2]
+    slopes = [dot(n, R[:, k]) for k in range(3)]
+    # Edges from the lowest corner upwards
+    a, b, c = (R[:, k] * choose(slope, 0.0, -box.size[k], box.size[k]) for k, slope in enumerate(slopes))
+    lowest = p - 0.5 * (a + b + c)
+    # The steepest edge to the last place, where it is left out
+    steep_a, steep_b, steep_c = (abs(slope) for slope in slopes)
+    a, c = choose_vector(steep_a, steep_c, a, c), choose_vector(steep_a, steep_c, c, a)
+    b = choose_vector(steep_b, larger(steep_a, steep_c), b, c)
+    return [_ball(x, 0.0, plane) for x in (lowest, lowest + a, lowest + b, lowest + (a + b))]
 
 
 def mesh_plane(mesh: ConvexMesh, pose: Pose, _: Plane, plane: Pose) -> list[Touch]:

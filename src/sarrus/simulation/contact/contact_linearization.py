@@ -150,7 +150,7 @@ class ContactLinearizer:
         B and P beside each other, whether these are unique, and the states after.
         """
         numbers, along, kinds = self._kernel(taken.after, bent)
-        x, nv, ends = self._impulses(taken.after, numbers, kinds), self.model.nv, self._ends[-1]
+        x, nv, ends = self._impulses(q, taken.after, numbers, kinds), self.model.nv, self._ends[-1]
         rubbed = taken.before[:, -self.memory :] if self.memory else np.zeros((len(q), 0))
         given = {"q": q, "v": v, "dt": np.full(len(q), self._dt), "step": steps.astype(float), "rubbed": rubbed}
         given |= inputs
@@ -245,8 +245,8 @@ class ContactLinearizer:
             self._kernels[numbers, bent] = along, kinds
         return numbers, *self._kernels[numbers, bent]
 
-    def _impulses(self, left: Array, numbers: tuple[int, ...], kinds: RowKinds) -> Array:
-        """(B, m) of what steps left."""
+    def _impulses(self, q: Array, left: Array, numbers: tuple[int, ...], kinds: RowKinds) -> Array:
+        """(B, m) of what steps from q left."""
         contact, count = self.contact, len(kinds.bounds)
         slots, width = contact.contacts.slots, contact.contacts.width
         ends = np.cumsum([slots, width * slots, contact.limit_count])
@@ -255,7 +255,8 @@ class ContactLinearizer:
         rows = [k for k, rub in enumerate(contact.rubs) if are_rows(contact) or not rub.is_joint]
         out[:, :count] = np.clip(rubbed[:, rows], -1.0, 1.0) * kinds.bounds
         for k, limit in enumerate(self._limits):
-            out[:, count + k] = np.maximum(0.0, limit.sign * pushed[:, contact.limited.index(limit.v)])
+            before = [limit.pushed_before(x, contact.limited, y) for x, y in zip(q, pushed, strict=True)]
+            out[:, count + k] = np.maximum(0.0, before)
         same = np.abs(in_slots[:, None, :] - np.array(numbers)[None, :, None]) < 0.5  # (B, numbers, slots)
         found = np.einsum("bus,bsk->buk", same, impulses.reshape(-1, slots, width))
         for k, span in enumerate(kinds.contacts):  # slots may have more rows, the last of which is along the normal

@@ -92,7 +92,7 @@ def contact_motion(
         motion = problem.solved(usual, usual_limits, begun, before.pushed)
         return ContactMotion.of(as_expected(motion.flat, usual_limits, -1.0))
     limited, more = _unusual(settings, problem, limits, q, twists, whips)
-    pushed = [before.pushed[settings.limited.index(limit.v)] for limit in limits]
+    pushed = [limit.pushed_before(q, settings.limited, before.pushed) for limit in limits]
 
     def whole() -> ContactProblemAtState:
         return of_rows(before.rubbed) if rows_for_joints else problem

@@ -66,7 +66,6 @@ def every_contact(
     """
     contacts, dt = step.settings.contacts, step.dt
     found, reach = contacts.candidates(step.poses), SPEED * dt
-    limited = [step.settings.limited.index(limit.v) for limit in limits]
 
     def attempt(
         step: ContactProblemAtState,
@@ -82,7 +81,7 @@ def every_contact(
         how  it is solved
         """
         in_slots = contacts_in_slots(found, list(distances), bends, step.model.parents, reach, contacts.slots)
-        pushed = [before.pushed[k] for k in limited]
+        pushed = [limit.pushed_before(q, step.settings.limited, before.pushed) for limit in limits]
         held = limits_in_slots(limits, q, v, dt, step.settings.limit_slots, pushed)
         return step.solved(in_slots, held, _searched(in_slots, before), before.pushed, **how)
 
@@ -170,7 +169,7 @@ def passed(
     more = [0.0] * len(found) if bends is None else bends
     may = [0.0] * len(found) if sinks is None else sinks
     ways = [(c.gap, dt * rate + bend, yes) for c, rate, bend, yes in zip(found, rates, more, may, strict=True)]
-    ways += [(x.gap(q), dt * x.sign * v[x.v], 0.0) for x in limits]
+    ways += [(x.gap(q), dt * x.rate(q, v), 0.0) for x in limits]
     is_passed: Scalar = 0.0
     for gap, way, sinks_in in ways:
         least = choose(gap, 0.0, gap, 0.0) - choose(gap, -UNNOTICED, _SLIGHTLY * UNNOTICED, UNNOTICED)

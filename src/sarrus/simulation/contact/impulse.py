@@ -12,7 +12,7 @@ from sarrus.mechanics.bodies import world_poses
 from sarrus.mechanics.contact.contact_rows import Twist, node_twists
 from sarrus.mechanics.contact.contact_set import Candidate
 from sarrus.mechanics.mechanism import mechanism
-from sarrus.model.model import Model
+from sarrus.model.model import Model, check_is_model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
 from sarrus.simulation.contact.contact_motion import NEAR
@@ -59,6 +59,7 @@ def impulse(model: Model, q: Any, v: Any, contacts: ContactOptions | None = None
     >>> np.allclose(sarrus.impulse(robot, robot.home, [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]).v, 0.0, atol=1e-6)
     True
     """
+    check_is_model("impulse", model)
     options = options_for("impulse", contacts)
     check_rigid("impulse", options, "a contact that gives way pushes for a while, and an impact takes no time")
     settings = contact_settings(model, options)
@@ -111,7 +112,7 @@ def _closes(
     Else 0.
     """
     rates = [(c.gap - NEAR, c.closing(twists)) for c in found]
-    rates += [(limit.gap(q) - REACHED, limit.sign * v[limit.v]) for limit in limits]
+    rates += [(limit.gap(q) - REACHED, limit.rate(q, v)) for limit in limits]
     closes: Scalar = 0.0
     for beyond, rate in rates:
         closes = choose(beyond, 0.0, choose(rate, -CREEP - _SLACK * tolerance, 1.0, closes), closes)

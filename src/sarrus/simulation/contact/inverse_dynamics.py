@@ -39,7 +39,7 @@ from sarrus.mechanics.solvers.loop_jacobian import loop_jacobian
 from sarrus.mechanics.solvers.result import joined
 from sarrus.model.actuators import actuated_joints
 from sarrus.model.arguments import names_of, positive_number
-from sarrus.model.model import Model
+from sarrus.model.model import Model, check_is_model
 from sarrus.model.state import as_state_array, check_configuration
 from sarrus.model.tree import tree_of
 from sarrus.registry.table import find
@@ -105,6 +105,7 @@ def inverse_dynamics(
     >>> np.allclose(result.contacts.total_force, [0.0, 0.0, 9.81 * robot.mass], atol=1e-6)
     True
     """
+    check_is_model("inverse_dynamics", model)
     model = model.spanning
     options, creep = options_for("inverse_dynamics", contacts), positive_number("creep", creep, least=0.0)
     check_rigid("inverse_dynamics", options, "forces of contacts that give way follow from q and v")

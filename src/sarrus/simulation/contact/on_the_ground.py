@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.errors import StateError, UnsupportedError
 from sarrus.model.arguments import as_numbers
 from sarrus.model.bodies import WORLD
-from sarrus.model.model import Model
+from sarrus.model.model import Model, check_is_model
 from sarrus.model.state import check_configuration
 from sarrus.simulation.contact.options import ContactOptions
 from sarrus.simulation.contact.put_down import loose_bodies
@@ -36,6 +36,7 @@ def put_down(model: Model, q: Any, height: float = 0.0) -> Array:
     """
     if not np.isfinite(as_numbers("height: expected a number of metres", height)).all() or np.ndim(height):
         raise StateError(f"height is {height!r}: expected a finite number of metres")
+    check_is_model("put_down", model)
     settings = contact_settings(model, ContactOptions())
     if lacks := _lacks(model, settings is not None):
         raise UnsupportedError(f"put_down: {model.name!r} has {lacks}")

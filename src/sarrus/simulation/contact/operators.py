@@ -63,7 +63,7 @@ def operator_notes(model: Model, settings: ContactSettings) -> list[str]:
     contacts, found = settings.contacts, list[str]()
     usual = [(contacts.pair_of(number).a.node,) for number in contacts.usual]
     tendons = [Tied([k for k, _ in rub.moves]) for rub in settings.rubs if not rub.is_joint]
-    held = [Tied([limits_of(model)[k].v]) for k in settings.usual_limits] if settings.limits else []
+    held = [Tied(limits_of(model)[k].velocities) for k in settings.usual_limits] if settings.limits else []
     decision = operator_of(model, settings, usual, [*tendons, *held])
     if usual:
         found.append(f"contacts where it stands ({len(usual)}) by {_words(decision)}")

@@ -85,7 +85,7 @@ def contact_settings(model: Model, options: ContactOptions, traced: Model | None
         contacts = replace(contacts, pairs=contact_set(traced, pairs, (), 0, options.turning).pairs)
     return ContactSettings(
         contacts, options.restitution, options.joint_limits, _usual_limits(model), _limit_slots(model, options),
-        tuple(sorted({limit.v for limit in limits_of(model)})),
+        tuple(sorted({k for limit in limits_of(model) for k in limit.velocities})),
         tolerance=options.tolerance, convex=options.convex,
         softness=None if options.stiffness is None else (options.stiffness, options.damping),
         operator=options.operator, exact_friction=options.exact_friction,
