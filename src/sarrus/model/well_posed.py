@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,6 +45,19 @@ def check_well_posed(model: Model) -> None:
         Ha = H[i] - U @ np.linalg.solve(D, U.T)
         if node.parent >= 0:
             H[node.parent] = H[node.parent] + X.congruence(0.5 * (Ha + Ha.T))
+
+
+def noted_ill_posed(model: Model) -> Model:
+    """The model with what is ill-posed about it, or no longer is, in its import report."""
+    try:
+        check_well_posed(model.spanning)
+        why = ""
+    except IllPosedError as error:
+        why = str(error)
+    if why == model.ill_posed:
+        return model
+    report = tuple(line for line in model.import_report if line != model.ill_posed)
+    return replace(model, import_report=(*report, why) if why else report, ill_posed=why)
 
 
 @per_model
