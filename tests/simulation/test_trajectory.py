@@ -204,6 +204,14 @@ def labelled(figure) -> dict:
     return {axes.get_ylabel().partition(" [")[0]: axes for axes in figure.axes}
 
 
+def test_a_line_that_lies_on_another_does_not_hide_it():
+    pytest.importorskip("matplotlib")
+    motion = sarrus.simulate(zoo.chain(2), duration=0.1)
+    motion.q[:, 1] = motion.q[:, 0]
+    styles = [line.get_linestyle() for line in motion.plot().axes[0].lines]
+    assert styles == ["-", "--"]
+
+
 def test_a_plot_of_what_diverged_says_so_and_ends_there():
     """It stands still from then on, for 20 s: no line is about that."""
     pytest.importorskip("matplotlib")

@@ -312,9 +312,9 @@ class Simulation:
         self, state: State | StepResult, tau: Any, controls: Any, external_forces: Any, kind: tuple[bool, ...]
     ) -> StepResult:
         """A step from any state with any inputs: they are changed where they must be, or explained."""
+        first = self._steps_before(state)
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         batch = len(q)
-        first = self._steps_before(state)
         tau, controls, external_forces = of_one_step(self.stepped_model, batch, tau, controls, external_forces)
         stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
         if type(stepper) is PythonStepper and not stepper.functions and kind not in self._step_calls:
@@ -392,8 +392,8 @@ class Simulation:
         >>> A.shape, B.shape
         ((4, 4), (4, 2))
         """
-        q, v, single = initial_state(self.stepped_model, state.q, state.v)
         first = self._steps_before(state)
+        q, v, single = initial_state(self.stepped_model, state.q, state.v)
         tau, controls, external_forces = of_one_step(self.stepped_model, len(q), tau, controls, external_forces)
         if self._contact is not None:
             linearizer, inputs, taken, _ = self._contact_steps(state, 1, tau, controls, external_forces)
@@ -666,6 +666,10 @@ class Simulation:
 
     def _steps_before(self, state: State | StepResult) -> int:
         """How many steps led to a state; an error in words if steps like these cannot go on from it."""
+        if not isinstance(state, State | StepResult):
+            raise StateError(
+                f"state: expected one of `simulation.start(q, v)` or of a step, got {type(state).__name__}"
+            )
         if not isinstance(state, StepResult):
             return round(state.time / self.dt)
         state.origin.check_continued_by(self._origin)
@@ -684,8 +688,8 @@ class Simulation:
         """
         if self.dtype != "float64":
             return replace(self, dtype="float64")._contact_steps(start, steps, tau, controls, external_forces)
-        q, v, _ = initial_state(self.stepped_model, start.q, start.v)
         first = self._steps_before(start)
+        q, v, _ = initial_state(self.stepped_model, start.q, start.v)
         tau = np.zeros(self.stepped_model.nv) if tau is None and (controls is None or callable(controls)) else tau
         stepper = self._stepper(tau, controls, external_forces, len(q), first + steps, False, one_step=True)
         if stepper.functions or not isinstance(stepper, PythonStepper):
