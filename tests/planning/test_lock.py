@@ -143,6 +143,17 @@ def test_without_its_massless_joints_a_robot_is_well_posed():
     assert "knuckle" in whole.lock(["shoulder"]).ill_posed
 
 
+def test_an_error_names_all_joints_to_lock():
+    """One was named at a time, of 24 that Romeo's hands have."""
+    builder = sarrus.ModelBuilder("hand").add_body("arm", axis=(0, 1, 0), mass=1.0, inertia=np.eye(3))
+    for name, parent in (("finger", "arm"), ("tip", "finger"), ("thumb", "arm")):
+        builder.add_body(name, parent, joint="revolute", axis=(0, 1, 0))
+    model = builder.build(allow_ill_posed=True)
+    words = "`model.lock(['finger_joint', 'tip_joint', 'thumb_joint'])`"
+    assert words in model.ill_posed
+    assert not model.lock(["finger_joint", "tip_joint", "thumb_joint"]).ill_posed
+
+
 def test_what_is_attached_decides_whether_a_joint_moves_inertia():
     whole = with_light_fingers()
     builder = sarrus.ModelBuilder("weight")
