@@ -226,3 +226,5 @@ def test_what_has_no_derivative_is_refused_in_words():
     for call in (Simulation(model).linearize, Simulation(model).step):
         with pytest.raises(StateError, match=r"`simulation\.start\(q, v\)`.*got ndarray"):
             call(np.zeros(2))
+    with pytest.raises(StateError, match="expected what `run` or `rollout` returned, got ndarray"):
+        Simulation(model).vjp(np.zeros((3, 2)))

@@ -452,6 +452,8 @@ class Simulation:
         >>> simulation.vjp(motion, q_bar=motion.q, tau=tau).u_bar.shape
         (5, 2)
         """
+        if not isinstance(trajectory, Trajectory):
+            raise StateError(f"vjp: expected what `run` or `rollout` returned, got {type(trajectory).__name__}")
         model, single = self.stepped_model, trajectory.batch is None
         q, v = (x[None] if single else x for x in (trajectory.q, trajectory.v))
         batch, steps = len(q), q.shape[1] - 1

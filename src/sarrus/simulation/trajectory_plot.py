@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import StateError, optional_package
+from sarrus.errors import StateError, UnsupportedError, optional_package
 from sarrus.model.joints import AbstractJointType
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
@@ -65,7 +65,10 @@ def plot(trajectory: Trajectory, path: str | PathLike[str] | None, joints: list[
     what = f"{how} at {whole.time[end]:.4g} s of {length}" if how else f"motion over {length}"
     figure.suptitle(f"{trajectory.model.name}{of}: {what}", fontsize=11)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        try:
+            figure.savefig(path, dpi=150)
+        except ValueError as error:  # a kind of picture that matplotlib does not know: it lists those that it does
+            raise UnsupportedError(f"plot {path}: {error}") from None
     return figure
 
 
