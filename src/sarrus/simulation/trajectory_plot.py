@@ -98,7 +98,7 @@ def _draw(axes: Any, time: Array, panel: Panel) -> None:
     axes.set_title(panel.note, fontsize=8, loc="left")
     if panel.has_legend and panel.lines:
         # Beside the curves, which it would hide.
-        axes.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02), handlelength=1.2)
+        axes.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02), handlelength=2.2)
     axes.grid(alpha=0.25, linewidth=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
