@@ -12,11 +12,15 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from rich.console import Console
 
 import sarrus
+
+try:
+    import casadi as ca
+except ImportError:
+    raise SystemExit("this example needs CasADi: pip install casadi") from None
 
 STEPS, DT = 40, 0.01
 DRIVEN = ("left_crank_joint", "right_crank_joint")

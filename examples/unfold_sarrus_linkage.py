@@ -8,11 +8,15 @@ What you learn
 
 from __future__ import annotations
 
-import casadi as ca
 import numpy as np
 from rich.console import Console
 
 import sarrus
+
+try:
+    import casadi as ca
+except ImportError:
+    raise SystemExit("this example needs CasADi: pip install casadi") from None
 
 METHODS = ("lcaba", "prox_bbo", "prox_ltl")
 SECONDS = 2.0

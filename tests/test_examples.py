@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,11 @@ def test_an_example_says_what_you_learn_on_one_page(path: Path) -> None:
 def test_the_readme_says_how_many_there_are() -> None:
     assert len(EXAMPLES) == 23
     assert "**Twenty-three [examples]" in (Path(__file__).parents[1] / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["unfold_sarrus_linkage", "steer_five_bar"])
+def test_an_example_says_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "casadi", None)
+    monkeypatch.delitem(sys.modules, f"examples.{name}", raising=False)
+    with pytest.raises(SystemExit, match="pip install casadi"):
+        importlib.import_module(f"examples.{name}")

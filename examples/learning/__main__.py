@@ -12,9 +12,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-import torch
 
 import sarrus
+
+try:
+    import torch
+except ImportError:
+    raise SystemExit("learning needs PyTorch and Gymnasium: pip install torch gymnasium") from None
+
 from examples.learning.pictures import draw_curves, draw_film
 from examples.learning.ppo import Learned, Policy, Settings, learn, rolled_out
 

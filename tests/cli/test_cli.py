@@ -201,6 +201,14 @@ def test_codegen(tmp_path):
     assert {file.suffix for file in tmp_path.iterdir() if file.is_file()} == {".c", ".h"}
 
 
+@pytest.mark.parametrize(
+    ("method", "said"), [("aba", True), ("aba_derivatives", True), ("lcaba", False), ("rnea", False)]
+)
+def test_accelerations_without_the_loops_of_the_robot_are_called_that(tmp_path, method, said):
+    text = run("codegen", "zoo:five_bar", "--method", method, "--output", str(tmp_path))
+    assert ("without the constraint of 'five_bar'" in text) == said
+
+
 def test_cache():
     sarrus.compile(sarrus.zoo.chain(2), "crba")
     assert "directory" in run("cache", "info")

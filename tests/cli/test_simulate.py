@@ -169,6 +169,8 @@ def test_states_that_diverge_are_told_in_words_and_by_exit_code_1():
         (["zoo:four_bar", "--method", "pv"], "coupler_rocker"),
         (["zoo:four_bar", "--q", "1, 2, 3"], "coupler_rocker"),
         (["zoo:four_bar", "--q", "home sweet home"], "3 numbers"),
+        (["zoo:four_bar", "--q", "1, 2"], "expected shape (3,)"),
+        (["zoo:geared_quadruped", "--ground", "--q", "1"], "q: expected shape"),
         (["zoo:four_bar", "--keyframe", "home"], "unknown keyframe 'home'. Valid: none"),
         (["zoo:four_bar", "--keyframe", "a", "--q", "home"], "give only one of them"),
         (["zoo:four_bar", "--stabilization", "0"], "time constant"),

@@ -335,6 +335,15 @@ class TestKernelObject:
         assert relative_error(np.array(rotation).reshape(-1, 3, 3), kinematics(q).rotation) < 1e-12
 
 
+def test_a_kernel_says_how_often_it_iterates_and_what_only_some_states_pay():
+    """Loops of a fallback were called iterations of 0 operations."""
+    model = sarrus.zoo.chain_welded_tip(7)
+    assert "operations each" in sarrus.compile(model, "prox_ltl").explain()
+    text = sarrus.compile(model, "pv_early").explain()
+    assert "operations more, for states that need it" in text
+    assert "iterations" not in text.split("gives")[1].split("\n", 1)[1]
+
+
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no C compiler")
 class TestC:
     @pytest.mark.parametrize("method", ["aba", "rnea"])

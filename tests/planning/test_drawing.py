@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import sarrus
 from sarrus import zoo
 from sarrus.cli.main import app
-from sarrus.errors import UnsupportedError
+from sarrus.errors import IllPosedError, UnsupportedError
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -89,3 +89,16 @@ def test_matplotlib_draws_the_same():
     words = {text.get_text() for text in axes.texts}
     assert words == {x.text for x in ElementTree.fromstring(plan.draw(model)).iter(f"{SVG}text")}
     assert plan.plot(model).figure is not figure
+
+
+def test_the_command_line_plans_nothing_for_joints_without_inertia(tmp_path):
+    """It said so of every candidate, and then of the whole."""
+    file = tmp_path / "hand.urdf"
+    file.write_text(
+        """<robot name="hand"><link name="base"/><link name="finger"/>
+        <joint name="knuckle" type="continuous"><parent link="base"/><child link="finger"/></joint></robot>"""
+    )
+    found = CliRunner().invoke(app, ["plan", str(file)])
+    assert isinstance(found.exception, IllPosedError)
+    assert "knuckle" in str(found.exception)
+    assert "candidates" not in found.output

@@ -117,3 +117,46 @@ def test_names_positions_and_embedded_models_are_checked():
     with pytest.raises(UnsupportedError, match="spanning"):
         sarrus.embed(zoo.four_bar()).lock("crank_joint")
     assert model.lock([]).nv == 3
+
+
+def with_light_fingers() -> sarrus.Model:
+    """A file with a finger without inertia, as those of Romeo are."""
+    return sarrus.load(
+        """<robot name="hand">
+  <link name="base"/> <link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+  <link name="finger"/>
+  <joint name="shoulder" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+  <joint name="knuckle" type="continuous"><parent link="arm"/><child link="finger"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+    )
+
+
+def test_without_its_massless_joints_a_robot_is_well_posed():
+    """The file's verdict was kept, so `aba` was refused for a joint that was no longer there."""
+    whole = with_light_fingers()
+    assert "knuckle" in whole.ill_posed
+    assert any("knuckle" in line for line in whole.import_report)
+    arm = whole.lock(["knuckle"])
+    assert not arm.ill_posed
+    assert not any("acceleration is undefined" in line for line in arm.import_report)
+    assert np.isfinite(sarrus.aba(arm, np.zeros(1), np.zeros(1), np.zeros(1))).all()
+    assert "knuckle" in whole.lock(["shoulder"]).ill_posed
+
+
+def test_an_error_names_all_joints_to_lock():
+    """One was named at a time, of 24 that Romeo's hands have."""
+    builder = sarrus.ModelBuilder("hand").add_body("arm", axis=(0, 1, 0), mass=1.0, inertia=np.eye(3))
+    for name, parent in (("finger", "arm"), ("tip", "finger"), ("thumb", "arm")):
+        builder.add_body(name, parent, joint="revolute", axis=(0, 1, 0))
+    model = builder.build(allow_ill_posed=True)
+    words = "`model.lock(['finger_joint', 'tip_joint', 'thumb_joint'])`"
+    assert words in model.ill_posed
+    assert not model.lock(["finger_joint", "tip_joint", "thumb_joint"]).ill_posed
+
+
+def test_what_is_attached_decides_whether_a_joint_moves_inertia():
+    whole = with_light_fingers()
+    builder = sarrus.ModelBuilder("weight")
+    builder.add_body("tip", joint="revolute", axis=(0, 1, 0), position=(1, 0, 0), mass=1.0, inertia=np.eye(3))
+    assert not sarrus.attach(whole, builder.build(), "finger").ill_posed
+    assert "knuckle" in sarrus.attach(zoo.chain(2), whole, "tip").ill_posed

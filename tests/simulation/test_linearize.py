@@ -223,3 +223,8 @@ def test_what_has_no_derivative_is_refused_in_words():
         sparse.vjp(sparse.run(steps=20), np.zeros((5, 2)))
     with pytest.raises(StateError, match="q_bar: expected shape"):
         Simulation(model, 1e-2).vjp(Simulation(model, 1e-2).run(steps=20), np.zeros((20, 2)))
+    for call in (Simulation(model).linearize, Simulation(model).step):
+        with pytest.raises(StateError, match=r"`simulation\.start\(q, v\)`.*got ndarray"):
+            call(np.zeros(2))
+    with pytest.raises(StateError, match="expected what `run` or `rollout` returned, got ndarray"):
+        Simulation(model).vjp(np.zeros((3, 2)))

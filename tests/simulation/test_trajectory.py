@@ -7,7 +7,8 @@ import pytest
 
 import sarrus
 from sarrus import Trajectory, zoo
-from sarrus.errors import StateError, UnknownNameError
+from sarrus.errors import StateError, UnknownNameError, UnsupportedError
+from sarrus.viewer.recording import recording_of
 
 
 def swinging(count: int = 20, batch: int | None = None, model: sarrus.Model | None = None) -> Trajectory:
@@ -139,6 +140,29 @@ def test_files_of_other_models_are_refused(tmp_path):
         Trajectory.load(tmp_path / "run.npz", zoo.four_bar("connect"))
 
 
+@pytest.mark.parametrize("file", ["run.npz", "run.parquet", "run"])
+def test_what_was_recorded_with_loops_embedded_is_of_the_robot_as_it_was_loaded(tmp_path, file):
+    """`sarrus view FILE --trajectory` knows the robot of the file only, and said that its bodies differ."""
+    pytest.importorskip("pyarrow")
+    robot = zoo.geared_quadruped().with_ground()
+    embedded = sarrus.embed(robot)
+    simulation = sarrus.Simulation(embedded)
+    motion = simulation.run(duration=0.01, save=tmp_path / file) if file == "run" else simulation.run(duration=0.01)
+    if file != "run":
+        motion.save(tmp_path / file)
+    found = Trajectory.load(tmp_path / file, robot)
+    np.testing.assert_array_equal(found.q, motion.q)
+    np.testing.assert_array_equal(found.contacts.normal_forces, motion.contacts.normal_forces)
+    assert found.forces is None
+    assert recording_of(robot, tmp_path / file).note == ""
+    assert Trajectory.load(tmp_path / file, embedded).forces is not None
+    with pytest.raises(StateError, match="recorded with a model of the same name"):
+        Trajectory.load(tmp_path / file, sarrus.embed(zoo.geared_quadruped().with_gravity((0, 0, -1))))
+    if file == "run":
+        with pytest.raises(StateError, match="what is embedded differ"):
+            sarrus.Recorder.resume(tmp_path / file, robot)
+
+
 def test_bad_files_and_shapes_in_words(tmp_path):
     model = zoo.four_bar()
     with pytest.raises(StateError, match=r"ends with .npz or .parquet"):
@@ -183,6 +207,8 @@ def test_plots(tmp_path, make, batch):
     assert len(x.plot(joints=[x.joint_names[-1]]).axes[0].lines) <= 3
     with pytest.raises(UnknownNameError):
         x.plot(joints=["nothing"])
+    with pytest.raises(UnsupportedError, match=r"run\.docx: .*png"):
+        x.plot(tmp_path / "run.docx")
 
 
 def test_a_plot_shows_what_the_ground_carries_and_its_legends_hide_no_curve():
@@ -202,6 +228,14 @@ def test_a_plot_shows_what_the_ground_carries_and_its_legends_hide_no_curve():
 
 def labelled(figure) -> dict:
     return {axes.get_ylabel().partition(" [")[0]: axes for axes in figure.axes}
+
+
+def test_a_line_that_lies_on_another_does_not_hide_it():
+    pytest.importorskip("matplotlib")
+    motion = sarrus.simulate(zoo.chain(2), duration=0.1)
+    motion.q[:, 1] = motion.q[:, 0]
+    styles = [line.get_linestyle() for line in motion.plot().axes[0].lines]
+    assert styles == ["-", "--"]
 
 
 def test_a_plot_of_what_diverged_says_so_and_ends_there():

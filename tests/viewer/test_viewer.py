@@ -19,6 +19,8 @@ from sarrus.model.geometries import ConvexMesh, HeightField, Plane
 from sarrus.model.visuals import Capsule, Mesh, Sphere, Triangles, Visual
 from sarrus.viewer import Viewer
 from sarrus.viewer.geometries import height_surface, touching_shapes
+from sarrus.viewer.panels import facts
+from sarrus.viewer.shapes import MeshLibrary
 
 pytest.importorskip("viser", reason='needs viser: pip install "sarrus[viewer]"')
 
@@ -56,7 +58,7 @@ def test_missing_meshes_are_said_and_replaced_by_a_skeleton(tmp_path):
     )
     with Viewer(model, port=9200) as viewer:
         assert viewer.missing_meshes == {str(tmp_path / "gone.stl"): "there is no such file"}
-        assert "1 meshes are not drawn" in viewer.notes[0]
+        assert viewer.notes == [f"not drawn: {tmp_path / 'gone.stl'}: there is no such file"]
         assert viewer.scene.layers["visuals"]
 
 
@@ -69,6 +71,23 @@ def test_a_mesh_is_read_and_drawn(tmp_path):
         assert not viewer.missing_meshes
         assert len(viewer.scene.layers["visuals"]) == 1
         np.testing.assert_allclose(viewer.scene.high - viewer.scene.low, (0.1, 0.2, 0.3), atol=1e-6)
+
+
+def test_a_collada_file_is_drawn_unless_it_declares_entities(tmp_path):
+    pytest.importorskip("collada")
+    file = tmp_path / "box.dae"
+    pytest.importorskip("trimesh").creation.box((0.1, 0.2, 0.3)).export(file)
+    meshes = MeshLibrary()
+    np.testing.assert_allclose(meshes.find(str(file)).extents, (0.1, 0.2, 0.3), atol=1e-6)
+    bomb = tmp_path / "bomb.dae"
+    bomb.write_text(file.read_text().replace("<COLLADA", "<!DOCTYPE a [<!ENTITY b 'b'>]><COLLADA", 1))
+    assert meshes.find(str(bomb)) is None
+    assert "declares entities" in meshes.missing[str(bomb)]
+
+
+def test_a_long_path_fits_into_the_panel():
+    said = facts(sarrus.zoo.chain(2), None, ["not drawn: /a/long/path.dae"])
+    assert "/\u200ba/\u200blong/\u200bpath.dae" in said
 
 
 def test_layers_errors_and_forces_are_shown_and_hidden():

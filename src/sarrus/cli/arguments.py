@@ -117,6 +117,18 @@ def embedded_for(model: Model, method: str) -> Model:
     return embed(model) if Feature.EMBEDDED in find(method).needs and model.embedding is None else model
 
 
+def ignored_by(method: str, model: Model) -> list[str]:
+    """A line if the method gives accelerations that no constraint of the model has a part in."""
+    algorithm, count = find(method), len(model.active_constraints)
+    accelerates = any("qdd" in name for name in algorithm.output_names)
+    if not count or not accelerates or not algorithm.ignores & Feature.ROWS:
+        return []
+    what = "constraint" if count == 1 else f"{count} constraints"
+    return [
+        f"{method} moves the tree alone, without the {what} of {model.name!r}; `sarrus plan` finds what solves them"
+    ]
+
+
 def _from_zoo(text: str) -> Model:
     name, *arguments = text.split(":")
     called, bracket, given = name.partition("(")

@@ -89,7 +89,7 @@ def measure(
     called = find(method)(model, **dict(zip(kernel.input_names, first, strict=True)), **options)
     _agree("the compiled kernel", _flat(kernel(*first)), _flat(called))
     agreeing: list[Peer] = []
-    notes: list[str] = []
+    notes = arguments.ignored_by(method, model)
     own = kernel(*first)
     named = dict(zip(find(method).output_names, own if isinstance(own, tuple) else (own,), strict=True))
     for peer in peers(model, method, arrays, options):

@@ -38,3 +38,5 @@ def codegen(
     source = write_c(tape, output, name, np.dtype(np.float32 if single_precision else np.float64))
     typer.echo(f"wrote {source} and {source.with_suffix('.h')}: {tape.op_count.total:,} operations")
     typer.echo(f"compile with: cc -O2 -c {source}")
+    for line in arguments.ignored_by(method, model):
+        typer.echo(line)

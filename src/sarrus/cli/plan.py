@@ -11,7 +11,7 @@ from rich.console import Console
 import sarrus
 from sarrus.cli import arguments
 from sarrus.cli.console import print_plain, spinner
-from sarrus.errors import UnsupportedError
+from sarrus.errors import IllPosedError, UnsupportedError
 
 
 def plan(
@@ -44,6 +44,8 @@ def plan(
         model = arguments.robot_from(robot, floating_base, extended, allow_outside)
         held = [(name.removesuffix(":3"), 3 if name.endswith(":3") else 6) for name in contact or ()]
         model = model.with_constraints(*(sarrus.contact(name, rows) for name, rows in held))
+        if model.ill_posed:  # no way to compute what is not defined
+            raise IllPosedError(model.ill_posed)
         found = sarrus.plan(model, batch=not single, cache=not no_cache, recuts=recuts)
     if draw is not None and draw.suffix in ("", ".svg"):
         draw.write_text(found.draw(model), encoding="utf-8")

@@ -11,6 +11,7 @@ from sarrus.cli import arguments
 from sarrus.errors import UnsupportedError
 from sarrus.model.keyframes import Keyframe
 from sarrus.model.model import Model
+from sarrus.model.state import check_configuration
 from sarrus.simulation.contact.limits import limits_of
 from sarrus.simulation.contact.settings import contact_settings
 from sarrus.simulation.joint_forces import JointForces
@@ -41,7 +42,7 @@ def initial_state(model: Model, wanted: str | tuple[Keyframe, str], batch: int |
     elif wanted in ("home", "neutral"):
         q = sarrus.neutral(model) if wanted == "neutral" or model.home is None else np.array(model.home)
     else:
-        q, held = arguments.configuration(model, wanted), False  # where it is put, it stays
+        q, held = check_configuration(model, arguments.configuration(model, wanted)), False  # where it is put, it stays
     if held:
         q = np.array(sarrus.diagnose(model, q).q)  # the nearest one with its loops closed
     if batch is not None:

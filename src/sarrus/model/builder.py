@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.errors import IllPosedError, InertiaError, ModelError, NameClashError, unknown_name
+from sarrus.errors import InertiaError, ModelError, NameClashError, unknown_name
 from sarrus.model.actuators import Actuator, actuator
 from sarrus.model.bodies import WORLD, WORLD_NAME, Body, Frame, Joint, Placement
 from sarrus.model.constraints import Constraint
@@ -21,7 +21,7 @@ from sarrus.model.make_geometry import make_geometry, make_pair
 from sarrus.model.make_joint import make_joint
 from sarrus.model.model import Model
 from sarrus.model.visuals import Color, Shape, Visual
-from sarrus.model.well_posed import check_well_posed
+from sarrus.model.well_posed import check_well_posed, noted_ill_posed
 from sarrus.spatial.arrays import Scalar, is_numeric
 from sarrus.spatial.inertia import Inertia
 
@@ -376,12 +376,9 @@ class ModelBuilder:
             geometry_pairs=tuple(self._geometry_pairs),
             excluded_pairs=tuple(self._excluded_pairs),
         )
-        try:
-            check_well_posed(model)
-        except IllPosedError as error:
-            if not allow_ill_posed:
-                raise
-            return replace(model, import_report=(*model.import_report, str(error)), ill_posed=str(error))
+        if allow_ill_posed:
+            return noted_ill_posed(model)
+        check_well_posed(model)
         return model
 
     def _sorted_links(self) -> list[_Link]:

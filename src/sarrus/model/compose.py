@@ -17,6 +17,7 @@ from sarrus.model.geometries import GROUND, Geometry
 from sarrus.model.keyframes import Keyframe, Keyframes
 from sarrus.model.model import Model
 from sarrus.model.state import home_or_neutral
+from sarrus.model.well_posed import noted_ill_posed
 from sarrus.spatial.arrays import Array
 
 
@@ -82,7 +83,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         for pair in other.geometry_pairs
         if not {pair.a, pair.b} & left_out
     ]
-    return replace(
+    joined = replace(
         model,
         name=f"{model.name}_{prefix}{other.name}",
         bodies=(*model.bodies, *bodies),
@@ -100,6 +101,7 @@ def attach(model: Model, other: Model, frame: str, prefix: str = "") -> Model:
         excluded_pairs=(*model.excluded_pairs, *((named(a), named(b)) for a, b in other.excluded_pairs)),
         keyframes=Keyframes(_joined_keyframes(model, other)),
     )
+    return noted_ill_posed(joined)  # what is attached may be the only inertia that a joint moves, or have none itself
 
 
 def _renamed_geometry(geometry: Geometry, named: Any) -> Geometry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,12 +21,33 @@ _STATES = 3  # configurations that are looked at
 
 
 def check_well_posed(model: Model) -> None:
-    """Raise an error that names the link if some joint's acceleration is undefined at a generic configuration."""
-    if not model.is_numeric:
+    """Raise an error that names every joint whose acceleration is undefined at a generic configuration."""
+    found = _without_inertia(model)
+    if not found:
         return
+    bodies = [model.bodies[i] for i in found]
+    joints = [body.joint.name for body in bodies]
+    if len(joints) == 1:
+        raise IllPosedError(
+            f"body {bodies[0].name!r}: nothing that joint {joints[0]!r} moves has inertia along it, so its "
+            f"acceleration is undefined. Give the body (or one beyond it) mass or inertia, give the joint "
+            f"armature, or fix the joint: `model.lock({joints!r})`"
+        )
+    raise IllPosedError(
+        f"nothing that {len(joints)} joints move has inertia along them, so their accelerations are undefined. Give "
+        f"their bodies (or some beyond them) mass or inertia, give the joints armature, or fix the joints: "
+        f"`model.lock({joints!r})`"
+    )
+
+
+def _without_inertia(model: Model) -> list[int]:
+    """Bodies whose joints move no inertia, as if those joints beyond them that do not either were locked."""
+    if not model.is_numeric:
+        return []
     nodes, H = tree_of(model).nodes, _inertias(model)
     joints = _joints_at_random(model, 20240229)
     references = _references(nodes, joints, H)
+    found: list[int] = []
     for i in reversed(range(len(nodes))):
         node, (X, S, _, _), reference = nodes[i], joints[i], references[i]
         U = H[i] @ S
@@ -35,15 +57,26 @@ def check_well_posed(model: Model) -> None:
         root = np.sqrt(reference)  # one after the other: their product may not be a number
         scaled = D / root / root[:, None] if (reference > 0.0).all() else np.zeros_like(D)
         if not np.isfinite(scaled).all() or np.linalg.eigvalsh(0.5 * (scaled + scaled.T)).min() <= _RELATIVE:
-            body = model.bodies[i]
-            raise IllPosedError(
-                f"body {body.name!r}: nothing that joint {body.joint.name!r} moves has inertia along it, so its "
-                f"acceleration is undefined. Give the body (or one beyond it) mass or inertia, give the joint "
-                f"armature, or fix the joint"
-            )
-        Ha = H[i] - U @ np.linalg.solve(D, U.T)
+            found.insert(0, i)
+            Ha = H[i]
+        else:
+            Ha = H[i] - U @ np.linalg.solve(D, U.T)
         if node.parent >= 0:
             H[node.parent] = H[node.parent] + X.congruence(0.5 * (Ha + Ha.T))
+    return found
+
+
+def noted_ill_posed(model: Model) -> Model:
+    """The model with what is ill-posed about it, or no longer is, in its import report."""
+    try:
+        check_well_posed(model.spanning)
+        why = ""
+    except IllPosedError as error:
+        why = str(error)
+    if why == model.ill_posed:
+        return model
+    report = tuple(line for line in model.import_report if line != model.ill_posed)
+    return replace(model, import_report=(*report, why) if why else report, ill_posed=why)
 
 
 @per_model

@@ -18,6 +18,7 @@ from sarrus.model.constraints.loops import LoopConstraint
 from sarrus.model.keyframes import Keyframe, Keyframes
 from sarrus.model.model import Model
 from sarrus.model.state import check_configuration, starting_configuration
+from sarrus.model.well_posed import noted_ill_posed
 from sarrus.spatial.arrays import Array
 from sarrus.spatial.transforms import Transform
 
@@ -77,7 +78,7 @@ class _Locked:
         body_of = {frame.name: frame.body for frame in frames}
         constraints = tuple(c for c in map(self._constraint, before.constraints) if c and self._moves(c, body_of))
         actuators = tuple(a for a in map(self._actuator, before.actuators) if a)
-        return replace(
+        locked = replace(
             before,
             bodies=tuple(self.bodies),
             frames=frames,
@@ -89,6 +90,7 @@ class _Locked:
             keyframes=Keyframes(self._keyframes({a.name for a in actuators})),
             import_report=(*before.import_report, *self.report),
         )
+        return noted_ill_posed(locked)  # a joint without inertia may be among those that no longer move, or be left
 
     def _add(self, i: int, body: Body) -> None:
         parent, pose = self._moved(body.parent, body.placement)

@@ -72,7 +72,7 @@ class Recorder:
         errors     `StateError`: no recording is there, a damaged one, or one of another model
         """
         folder = Path(fspath(directory))
-        settings = files.recording_settings(folder, model)
+        settings = files.recording_settings(folder, model, embedded_alike=True)
         every = settings.get("record_every")
         if not isinstance(every, int) or every < 1:
             raise StateError(f"{folder}: damaged: record_every is {every!r}, expected a number from 1")

@@ -313,10 +313,9 @@ class Simulation:
         self, state: State | StepResult, tau: Any, controls: Any, external_forces: Any, kind: tuple[bool, ...]
     ) -> StepResult:
         """A step from any state with any inputs: they are changed where they must be, or explained."""
-        _check_is_state("step", state)
+        first = self._steps_before(state)
         q, v, single = initial_state(self.stepped_model, state.q, state.v)
         batch = len(q)
-        first = self._steps_before(state)
         tau, controls, external_forces = of_one_step(self.stepped_model, batch, tau, controls, external_forces)
         stepper = self._stepper(tau, controls, external_forces, batch, first + 1, single, one_step=True)
         if type(stepper) is PythonStepper and not stepper.functions and kind not in self._step_calls:
@@ -394,9 +393,8 @@ class Simulation:
         >>> A.shape, B.shape
         ((4, 4), (4, 2))
         """
-        _check_is_state("linearize", state)
-        q, v, single = initial_state(self.stepped_model, state.q, state.v)
         first = self._steps_before(state)
+        q, v, single = initial_state(self.stepped_model, state.q, state.v)
         tau, controls, external_forces = of_one_step(self.stepped_model, len(q), tau, controls, external_forces)
         if self._contact is not None:
             linearizer, inputs, taken, _ = self._contact_steps(state, 1, tau, controls, external_forces)
@@ -455,6 +453,8 @@ class Simulation:
         >>> simulation.vjp(motion, q_bar=motion.q, tau=tau).u_bar.shape
         (5, 2)
         """
+        if not isinstance(trajectory, Trajectory):
+            raise StateError(f"vjp: expected what `run` or `rollout` returned, got {type(trajectory).__name__}")
         model, single = self.stepped_model, trajectory.batch is None
         q, v = (x[None] if single else x for x in (trajectory.q, trajectory.v))
         batch, steps = len(q), q.shape[1] - 1
@@ -669,6 +669,10 @@ class Simulation:
 
     def _steps_before(self, state: State | StepResult) -> int:
         """How many steps led to a state; an error in words if steps like these cannot go on from it."""
+        if not isinstance(state, State | StepResult):
+            raise StateError(
+                f"expected a state, `simulation.start(q, v)` or what `step` returned, got {type(state).__name__}"
+            )
         if not isinstance(state, StepResult):
             return round(state.time / self.dt)
         state.origin.check_continued_by(self._origin)
@@ -687,8 +691,8 @@ class Simulation:
         """
         if self.dtype != "float64":
             return replace(self, dtype="float64")._contact_steps(start, steps, tau, controls, external_forces)
-        q, v, _ = initial_state(self.stepped_model, start.q, start.v)
         first = self._steps_before(start)
+        q, v, _ = initial_state(self.stepped_model, start.q, start.v)
         tau = np.zeros(self.stepped_model.nv) if tau is None and (controls is None or callable(controls)) else tau
         stepper = self._stepper(tau, controls, external_forces, len(q), first + steps, False, one_step=True)
         if stepper.functions or not isinstance(stepper, PythonStepper):
@@ -780,9 +784,3 @@ class Simulation:
         in_python = actions.functions or one_step
         kind = AdaptiveStepper if is_adaptive else PythonStepper if in_python else NativeStepper
         return kind(self._kernels[key], actions, single)
-
-
-def _check_is_state(function: str, state: Any) -> None:
-    if not isinstance(state, (State, StepResult)):
-        what = type(state).__name__
-        raise StateError(f"{function}: expected a state, `simulation.start(q, v)` or what `step` returned, got {what}")

@@ -282,7 +282,8 @@ class Trajectory:
         """Read a file, or the directory of a `Recorder`.
 
         path     of the file or directory
-        model    the one that it was recorded with
+        model    the one that it was recorded with; if other loops or gears of it are embedded now, forces and
+                 residuals of constraints are left out
         returns  a `Trajectory`
         errors   `StateError`: no such file, a damaged one, or one of another model; `MissingDependencyError`: pyarrow
                  is not installed
@@ -301,8 +302,8 @@ class Trajectory:
         path     of a picture to save as well; None: none
         joints   names of those to show; None: those that move
         returns  a matplotlib figure
-        errors   `UnknownNameError`: no such joint; `StateError`: no states; `MissingDependencyError`: matplotlib is not
-                 installed
+        errors   `UnknownNameError`: no such joint; `StateError`: no states; `UnsupportedError`: no kind of picture;
+                 `MissingDependencyError`: matplotlib is not installed
         """
         return plot(self, path, joints)
 

@@ -76,11 +76,12 @@ class Contents(NamedTuple):
 
 def metadata(model: Model, settings: dict[str, Any]) -> dict[str, Any]:
     """What a file says about where its numbers are from."""
-    return {"format": _FORMAT, "model": model.name, "digest": model.digest, "settings": settings}
+    about = {"format": _FORMAT, "model": model.name, "digest": model.digest, "settings": settings}
+    return about if model.embedding is None else about | {"spanning": model.spanning.digest}
 
 
-def _checked(found: Any, model: Model) -> dict[str, Any]:
-    """The metadata, if the file is one of ours and was recorded with this very model."""
+def _checked(found: Any, model: Model, embedded_alike: bool = False) -> dict[str, Any]:
+    """The metadata, if the file is one of ours and was recorded with this robot; if asked for, as it is embedded."""
     if not isinstance(found, dict):
         raise StateError("not a trajectory: it does not name a model")
     if found.get("format") != _FORMAT:
@@ -88,13 +89,19 @@ def _checked(found: Any, model: Model) -> dict[str, Any]:
     for key, kind in (("model", str), ("digest", str), ("settings", dict)):
         if not isinstance(found.get(key), kind):
             raise StateError(f"damaged: {key!r} is {found.get(key)!r}, expected a {kind.__name__}")
-    if found["digest"] != model.digest:
+    same = found["digest"] == model.digest
+    if not same and (embedded_alike or found.get("spanning", found["digest"]) != model.spanning.digest):
         other = "a model of the same name" if found["model"] == model.name else f"model {found['model']!r}"
         raise StateError(
-            f"recorded with {other}, but not this {model.name!r}: bodies, joints, constraints or gravity "
-            f"differ (digest {found['digest'][:12]} there, {model.digest[:12]} here)"
+            f"recorded with {other}, but not this {model.name!r}: bodies, joints, constraints, gravity or what is "
+            f"embedded differ (digest {found['digest'][:12]} there, {model.digest[:12]} here)"
         )
     return found
+
+
+def _fields(about: dict[str, Any], model: Model) -> list[str]:
+    """Those that mean something for this model: rows of constraints only if the same ones are embedded."""
+    return [name for name, count in FIELDS.items() if count != "n_rows" or about["digest"] == model.digest]
 
 
 @contextmanager
@@ -156,13 +163,13 @@ def read_recording(folder: Path, model: Model, every: int = 1) -> Contents:
         return Contents.joined(parts)._replace(settings=settings)
 
 
-def recording_settings(folder: Path, model: Model) -> dict[str, Any]:
-    """The settings of a recording, if it is one of this model."""
+def recording_settings(folder: Path, model: Model, embedded_alike: bool = False) -> dict[str, Any]:
+    """The settings of a recording, if it is one of this robot; and, if asked for, as it is embedded."""
     file = folder / ABOUT
     if not file.is_file():
         raise StateError(f"{folder}: there is no recording here: {ABOUT} is missing")
     with errors_that_name(folder):
-        return _checked(json.loads(file.read_text()), model)["settings"]
+        return _checked(json.loads(file.read_text()), model, embedded_alike)["settings"]
 
 
 def recording_parts(folder: Path) -> list[Path]:
@@ -188,9 +195,10 @@ def _read_npz(file: Path, model: Model) -> Contents:
         if unpacked > _EXPANSION * packed:
             raise StateError(f"damaged: {packed:,} bytes that claim to be {unpacked:,}")
         about = json.loads(str(_array(archive, names["about"], "U")))
-        arrays = {name: _array(archive, names[name], "fiub") for name in FIELDS if name in names}
+        fields = [name for name in _fields(_checked(about, model), model) if name in names]
+        arrays = {name: _array(archive, names[name], "fiub") for name in fields}
         time = _array(archive, names["time"], "fiub")
-    return Contents(_checked(about, model)["settings"], time, arrays)
+    return Contents(about["settings"], time, arrays)
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, kinds: str) -> Array:
@@ -255,7 +263,7 @@ def _read_parquet(file: Path, model: Model) -> Contents:
     about = _checked(json.loads((table.schema.metadata or {}).get(b"sarrus", b"null")), model)
     lead = (about["states"],) if about["batch"] is None else (about["batch"], about["states"])
     arrays = {}
-    for name in about["recorded"]:
+    for name in [name for name in about["recorded"] if name in _fields(about, model)]:
         stacked = [np.asarray(table[column]) for column in _columns(model, name, about.get("contacts", 0))]
         values = np.stack(stacked, axis=-1) if stacked else np.zeros((table.num_rows, 0))
         arrays[name] = values.reshape(lead if FIELDS[name] is None else (*lead, len(stacked)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sarrus.errors import StateError, optional_package
+from sarrus.errors import StateError, UnsupportedError, optional_package
 from sarrus.model.joints import AbstractJointType
 from sarrus.spatial.arrays import Array
 from sarrus.status import Status
@@ -19,6 +19,8 @@ _MOST_LINES = 10  # per panel: more cannot be told apart
 _MOST_POINTS = 2000  # per line
 _STILL = 1e-6  # range below which a coordinate among several is left out
 _WINDOWS = 100  # of time, in each of which the largest closure error is drawn: projection makes it jump up and down
+_SAME = 0.01  # of a panel's range: two lines that are never farther apart look like one
+_STYLES = ("-", (0, (4, 4)), (0, (1, 3)))  # of a line, and of those that would hide it
 _LENGTHS = ("prismatic", "translation")
 _ENDS = {Status.DIVERGED: "diverged", Status.STEP_TOO_SMALL: "steps became too small"}
 _COORDINATES = {  # of joints with several: of q, of v
@@ -63,7 +65,10 @@ def plot(trajectory: Trajectory, path: str | PathLike[str] | None, joints: list[
     what = f"{how} at {whole.time[end]:.4g} s of {length}" if how else f"motion over {length}"
     figure.suptitle(f"{trajectory.model.name}{of}: {what}", fontsize=11)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        try:
+            figure.savefig(path, dpi=150)
+        except ValueError as error:  # a kind of picture that matplotlib does not know: it lists those that it does
+            raise UnsupportedError(f"plot {path}: {error}") from None
     return figure
 
 
@@ -84,19 +89,26 @@ def _figure(panels: int) -> Any:
 
 
 def _draw(axes: Any, time: Array, panel: Panel) -> None:
-    for name, x in panel.lines.items():
+    for (name, x), style in zip(panel.lines.items(), _styles(list(panel.lines.values())), strict=True):
         if panel.errors_at is None:
-            axes.plot(time, x, label=name, lw=1.6 if name == "total" else 1.1)
+            axes.plot(time, x, label=name, lw=1.6 if name == "total" else 1.1, ls=style)
         else:
             axes.semilogy(panel.errors_at, np.maximum(x, 1e-17), lw=1.1, color="tab:red")
     axes.set_ylabel(panel.quantity)
     axes.set_title(panel.note, fontsize=8, loc="left")
     if panel.has_legend and panel.lines:
         # Beside the curves, which it would hide.
-        axes.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02), handlelength=1.2)
+        axes.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02), handlelength=2.2)
     axes.grid(alpha=0.25, linewidth=0.6)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+
+
+def _styles(lines: list[Array]) -> list[Any]:
+    """A line that lies on an earlier one, as those of two legs do, has gaps through which that is seen."""
+    near = _SAME * float(np.ptp(np.concatenate(lines))) if lines else 0.0
+    below = [sum(bool(np.all(np.abs(x - y) <= near)) for y in lines[:k]) for k, x in enumerate(lines)]
+    return [_STYLES[min(count, len(_STYLES) - 1)] for count in below]
 
 
 def _chosen(trajectory: Trajectory, joints: list[str] | None) -> tuple[list[str], str]:

@@ -36,7 +36,8 @@ def facts(model: Model, mobility: int | None, notes: list[str]) -> str:
         held.append(f"mobility {mobility}")
     if held:
         lines.append(", ".join(held))
-    return "  \n".join(lines + [f"*{note}*" for note in notes])
+    # A long path may be broken where it has a slash (by a space of no width), or it would go out of the panel.
+    return "  \n".join(lines + [f"*{note}*".replace("/", "/\u200b") for note in notes])
 
 
 class Playback:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.importers.document import read_document
 from sarrus.model.visuals import Box, Capsule, Color, Cylinder, Ellipsoid, Mesh, Sphere, Triangles, Visual
 from sarrus.spatial.rotations import quaternion_from_rotation
 
@@ -39,6 +40,8 @@ class MeshLibrary:
         import trimesh
 
         try:
+            if Path(path).suffix.lower() == ".dae":
+                read_document(Path(path))  # whose limits (size, entities) its reader does not have
             scene = trimesh.load_scene(path)
         except Exception as error:  # whatever a reader of a third-party format raises: the others are still drawn
             self.missing[path] = f"cannot be read: {error}"

@@ -238,7 +238,9 @@ class Viewer:
     def _notes(self, recording: Recording | None) -> list[str]:
         notes = [recording.note] if recording is not None and recording.note else []
         for first, why in list(self.missing_meshes.items())[:1]:
-            notes.append(f"{len(self.missing_meshes)} meshes are not drawn; the first: {first}: {why}")
+            which = f"{first}: {why}"
+            count = len(self.missing_meshes)
+            notes.append(f"{count} meshes are not drawn; the first: {which}" if count > 1 else f"not drawn: {which}")
         return notes
 
     def _look_at_robot(self) -> None:

@@ -194,7 +194,10 @@ class Kernel:
         seconds = self.seconds_of_compiling
         spent = ", ".join(f"{what} {s:.3f}" for what, s in seconds.items())
         limits = ", ".join(str(loop.limit) for loop in self.tape.loops if not loop.is_repetition)
-        again = f"  iterations {limits} at most, {count.per_iteration:,} operations each\n" if limits else ""
+        again = (
+            f"  iterations {limits} at most, {count.per_iteration:,} operations each\n" if count.per_iteration else ""
+        )
+        rarely = f"  fallback   {count.fallback:,} operations more, for states that need it\n" if count.fallback else ""
         takes = ", ".join(f"{p.name} {p.shape}" for p in self.tape.inputs)
         gives = ", ".join(f"{p.name} {p.shape}" for p in self.tape.outputs)
         return (
@@ -202,7 +205,7 @@ class Kernel:
             f"  takes      {takes}\n"
             f"  gives      {gives}\n"
             f"  operations {count.total:,}: {kinds}\n"
-            f"  stages     {stages}\n{again}"
+            f"  stages     {stages}\n{again}{rarely}"
             f"  code       {native.code_bytes:,} bytes, {native.lanes} {self.dtype} lanes and a scalar version"
             f"{f' ({single:,})' if (single := native.artifact.lanes_begin) else ''}, {origin}\n"
             f"  compiling  {sum(seconds.values()):.3f} s: {spent}\n"
