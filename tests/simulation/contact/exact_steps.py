@@ -19,9 +19,9 @@ from sarrus.codegen.tape import interpret
 from sarrus.codegen.tape.tape import Tape
 from sarrus.codegen.tape.trace import trace
 from sarrus.model.model import Model
-from sarrus.simulation.contact.contact_linearization import TakenSteps
-from sarrus.simulation.contact.contact_modes import Modes
-from sarrus.simulation.contact.open_contact_step import open_contact_step_algorithm
+from sarrus.simulation.contact.contact_linearization import WAYS, ContactLinearizer, Given, TakenSteps, Way
+from sarrus.simulation.contact.contact_modes import Modes, RowKinds
+from sarrus.simulation.contact.open_contact_step import OpenContactStep, open_contact_step_algorithm
 from sarrus.simulation.step_call import StepResult
 from sarrus.simulation.trajectory import State
 
@@ -46,6 +46,15 @@ class ExactSlopes(NamedTuple):
     P: np.ndarray  # (2 nv, 0) without parameters
 
 
+class Solve(NamedTuple):
+    """Of a step that solves for its impulses once, or twice."""
+
+    tape: Tape
+    kinds: RowKinds
+    modes: Modes
+    start: np.ndarray  # impulses
+
+
 class ExactStep:
     """A step without a projection, in the mode in which the simulation's own step was."""
 
@@ -54,50 +63,73 @@ class ExactStep:
         one = TakenSteps(*(x[:, 0] for x in taken))
         given = {name: x[:, 0] for name, x in inputs.items()}
         linearizer(np.atleast_2d(state.q), np.atleast_2d(state.v), np.zeros(1), given, one)
-        bent = [*linearizer._kernels][-1][1]  # as it came out
-        numbers, along, self._kinds = linearizer._kernel(one.after, bent)
-        self.model, settings, symbols = linearizer.model, linearizer._settings, linearizer._symbols
-        algorithm = open_contact_step_algorithm(self.model, settings, linearizer._shapes, self._kinds.total)
-        how = {"settings": settings, "numbers": numbers, "bent": bent}
-        self._tape = trace(self.model, algorithm, parameters=symbols or None, **how)
+        ways = {way for _, way in linearizer._kernels}  # among them the one in which it came out
+        self.model, symbols = linearizer.model, linearizer._symbols
         self._closure = trace(self.model.spanning, "closure", parameters=symbols or None)
         self.given = {"q": state.q, "v": state.v, "dt": np.array(simulation.dt), "step": np.zeros(())}
         self.given |= {name: x[0] for name, x in given.items()}
         self.given["rubbed"] = one.before[0, -linearizer.memory or None :]
-        x = linearizer._impulses(np.atleast_2d(state.q), one.after, numbers, self._kinds)
-        arrays = {name: np.asarray(y)[None] for name, y in self.given.items()} | {"impulses": x}
-        value, slopes = linearizer._slopes(along, arrays)
-        G = slopes["rows"][0][:, slopes["rows"].shape[2] - self._kinds.total :]
-        self._modes = Modes.of(self._kinds, x[0], value.rows[0], G)
-        self.h = np.longdouble(min(H, NEAR * np.abs(value.gaps[0]).min(initial=np.inf)))
-        self._start = self._modes.solved(x[0], G, value.rows[0] - G @ x[0])
+        arrays = {name: np.asarray(y)[None] for name, y in self.given.items()}
+        assert any(self._is_taken(linearizer, one, Given(arrays), way) for way in WAYS if way in ways)
+
+    def _is_taken(self, linearizer: ContactLinearizer, one: TakenSteps, begun: Given, way: Way) -> bool:
+        """Whether the step was taken in this way."""
+        self._solves = list[Solve]()
+        for each in [way._replace(struck=False), way] if way.struck else [way]:
+            solve, value = self._solved(linearizer, one, begun, each)
+            self._solves.append(solve)
+            change = begun.arrays | {"change": value.changed}
+            begun = Given(change, np.zeros((1, self.model.nv, linearizer._ends[-1])))
+            self.h = np.longdouble(min(H, NEAR * np.abs(value.gaps[0]).min(initial=np.inf)))
         self.end = self.after({})[:, 0]
         found = self.end[self.model.nq :].astype(float)
-        assert np.abs(found - one.v[0]).max() < VALUES * (1.0 + np.abs(one.v).max())
+        return bool(np.abs(found - one.v[0]).max() < VALUES * (1.0 + np.abs(one.v).max()))
+
+    def _solved(
+        self, linearizer: ContactLinearizer, one: TakenSteps, begun: Given, way: Way
+    ) -> tuple[Solve, OpenContactStep]:
+        """A solve, to the precision of doubles."""
+        numbers, along, kinds = linearizer._kernel(one.after, way)
+        shapes = linearizer._shapes | ({"change": (self.model.nv,)} if way.struck else {})
+        algorithm = open_contact_step_algorithm(self.model, linearizer._settings, shapes, kinds.total)
+        how = {"settings": linearizer._settings, "numbers": numbers, **way._asdict()}
+        tape = trace(self.model, algorithm, parameters=linearizer._symbols or None, **how)
+        x = linearizer._impulses(begun.arrays["q"], one.after, numbers, kinds)
+        value, slopes = linearizer._slopes(along, begun, x)
+        G = slopes["rows"][0][:, slopes["rows"].shape[2] - kinds.total :]
+        modes = Modes.of(kinds, x[0], value.rows[0], G)
+        start = modes.solved(x[0], G, value.rows[0] - G @ x[0])
+        return Solve(tape, kinds, modes, start), linearizer._slopes(along, begun, start[None])[0]
 
     def after(self, changed: dict[str, np.ndarray]) -> np.ndarray:
         """q and v (n, k) after steps with other inputs (n, k)."""
         k = next((x.shape[1] for x in changed.values()), 1)
-        arrays = {name: _wide(x, k) for name, x in self.given.items()} | changed
-        x, m = _wide(self._start, k), self._kinds.total
+        arrays, found = {name: _wide(x, k) for name, x in self.given.items()} | changed, {}
+        for solve in self._solves:
+            found = self._step(solve, arrays, k)
+            arrays |= {"change": found["changed"]}
+        return np.concatenate([found["q"], found["v"]])
+
+    def _step(self, solve: Solve, arrays: dict[str, np.ndarray], k: int) -> dict[str, np.ndarray]:
+        """Outputs (n, k) of steps whose impulses are those of a solve, of inputs (n, k)."""
+        tape, kinds, modes, start = solve
+        arrays = {port.name: arrays[port.name] for port in tape.inputs if port.name != "impulses"}
+        x, m = _wide(start, k), kinds.total
         # Rows are affine in impulses: G of every state. (What is the first corner of a level sole may differ.) Columns
         # of what is open do not matter.
-        acting = np.flatnonzero(
-            np.any(self._modes.equations(self._start, np.zeros(m))[2], axis=1) | (self._start != 0.0)
-        )
+        acting = np.flatnonzero(np.any(modes.equations(start, np.zeros(m))[2], axis=1) | (start != 0.0))
         n = len(acting)
         shifted = {name: np.repeat(y, n + 1, axis=1) for name, y in arrays.items()}
         unit = np.eye(m, dtype=np.longdouble)[:, [*acting, 0]] * np.append(np.ones(n), 0.0) if m else np.zeros((0, 1))
-        rows = self._run(shifted | {"impulses": np.tile(unit, k)})["rows"].reshape(m, k, n + 1)
+        rows = _run(tape, shifted | {"impulses": np.tile(unit, k)})["rows"].reshape(m, k, n + 1)
         G, g = np.zeros((m, k, m), np.longdouble), rows[..., n]
         G[..., acting] = rows[..., :n] - rows[..., n:]
         for _ in range(ITERATIONS if m else 0):
             for j in range(k):
-                r, by_x, by_c = self._modes.equations(x[:, j], G[:, j] @ x[:, j] + g[:, j])
+                r, by_x, by_c = modes.equations(x[:, j], G[:, j] @ x[:, j] + g[:, j])
                 matrix = (by_x + by_c @ G[:, j])[np.ix_(acting, acting)].astype(float)
                 x[acting, j] -= np.linalg.pinv(matrix, rcond=1e-10) @ r[acting]
-        found = self._run(arrays | {"impulses": x})
-        return np.concatenate([found["q"], found["v"]])
+        return _run(tape, arrays | {"impulses": x})
 
     def on_loops(self, q: np.ndarray, v: np.ndarray, parameters: np.ndarray) -> dict[str, np.ndarray]:
         """States (n, k) moved onto the loops of the model with these parameters."""
@@ -144,9 +176,6 @@ class ExactStep:
         for _, start in self.model.layout.quaternions:
             q[start : start + 4] /= np.sqrt(np.sum(q[start : start + 4] ** 2, axis=0))
         return q
-
-    def _run(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return _run(self._tape, arrays)
 
 
 def exact_slopes(simulation: Simulation, state: State | StepResult, tau: np.ndarray) -> ExactSlopes:

@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 
 import sarrus
+from sarrus.mechanics.mechanism import mechanism
 from sarrus.model.geometries import Plane
 from sarrus.model.visuals import Box, Ellipsoid, Sphere
+from sarrus.simulation.contact.free_motion import free_motion
 from sarrus.simulation.contact.step_start import velocity_midway
 from sarrus.simulation.contact.straight_motion import velocities_between
 from sarrus.simulation.trajectory import Trajectory
+from sarrus.spatial.rotations import conjugate, rotate_by_quaternion
 
 
-def whirling(root: str, geared: bool) -> sarrus.Model:
-    """A trunk with two limbs of two links, high above the ground; geared: one forearm turns as the other does."""
+def whirling(root: str, geared: bool, height: float = 100.0, hands: bool = False) -> sarrus.Model:
+    """A trunk with two limbs of two links, high above the ground; geared: one forearm turns as the other does.
+
+    hands  that may touch the ground, too
+    """
     builder = sarrus.ModelBuilder("whirling")
     builder.add_body("trunk", joint=root, mass=5.0, inertia=np.diag([0.08, 0.06, 0.05]))
     for side, y in (("left", 0.2), ("right", -0.2)):
@@ -26,8 +32,11 @@ def whirling(root: str, geared: bool) -> sarrus.Model:
                 name, parent=parent, joint="revolute", axis=axis, position=at, mass=0.6, com=(0.12, 0.01, 0.02),
                 inertia=np.diag([4e-4, 3e-3, 3e-3]),
             )  # fmt: skip
-    builder.add_geometry("trunk", Sphere(0.05), name="ball")
-    builder.add_geometry("world", Plane(), name="ground", position=(0, 0, -100))
+    trunk = Box((0.2, 0.2, 0.3)) if hands else Sphere(0.05)
+    builder.add_geometry("trunk", trunk, name="chest", friction=0.6)
+    for side in ("left", "right") if hands else ():
+        builder.add_geometry(f"{side}_lower", Sphere(0.03), name=f"{side}_hand", position=(0.25, 0, 0), friction=0.6)
+    builder.add_geometry("world", Plane(), name="ground", position=(0, 0, -height), friction=0.6)
     model = builder.build()
     gear = sarrus.coupling({"right_lower_joint": 1.0, "left_lower_joint": -0.5})
     return model.with_constraints(gear) if geared else model
@@ -63,6 +72,39 @@ def test_limbs_that_whirl_gain_no_energy(root, geared):
         assert errors[0] < most
         # What else acts is left out of velocities midway: with gravity, what is left is small, but of first order.
         assert errors[1] < (0.6 if gravity.any() else 0.3) * errors[0]
+
+
+def test_limbs_that_strike_the_ground_while_they_whirl_gain_hardly_any_energy():
+    """Little more than in flight. With velocity products of the motion before an impact for the whole of its step, they gained
+    0.26 % at 1 ms.
+    """
+    model = whirling("free", geared=False, height=0.0, hands=True).with_gravity(np.zeros(3))
+    rng, errors = np.random.default_rng(0), []
+    q, _ = sarrus.random_state(model, rng, batch=128)
+    q = sarrus.put_down(model, q, height=0.02)
+    down = np.array([rotate_by_quaternion(conjugate(x), np.array([0.0, 0.0, -2.0])) for x in q[:, 3:7]])
+    _, turning = (rng.normal(size=(128, 3)) for _ in range(2))
+    v = np.concatenate([down, turning, rng.uniform(-40.0, 40.0, (128, 4))], axis=1)
+    for dt in (1e-3, 5e-4):
+        found = sarrus.Simulation(model, dt, record=("status",)).run(q, v, duration=0.2)
+        assert not found.status.any()
+        errors.append(growth(found, dt))
+    assert errors[0] < 1.2e-3
+    assert errors[1] < 0.5 * errors[0]
+
+
+@pytest.mark.parametrize("geared", ["", "rows", "embedded"])
+def test_velocity_products_can_be_exchanged(geared):
+    model = whirling("free", bool(geared))
+    model = sarrus.embed(model) if geared == "embedded" else model
+    (q, v), rng = thrown(whirling("free", bool(geared))), np.random.default_rng(2)
+    tau, rest = rng.normal(size=model.nv), np.zeros(model.nv)
+    for k in range(4):
+        at, some, others = (mechanism(model, q[k], x, tau) for x in (v[k], rng.normal(size=model.nv), v[k + 4]))
+        found = free_motion(at, rest, 1e-3, midway=some).with_products_of(others)
+        wanted = free_motion(at, rest, 1e-3, midway=others)
+        for name in ("qdd", "forces", "least_forces", "turning", "load"):
+            np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize(

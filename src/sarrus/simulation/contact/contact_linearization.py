@@ -67,6 +67,35 @@ class ParametricContactLinearization(NamedTuple):
     unique: Array  # () or (B,) 1; 0 on the edge between two motions, of which A, B and P are then one
 
 
+class Way(NamedTuple):
+    """Of those in which a step finds its contacts; see `open_contact_step`."""
+
+    bent: bool
+    struck: bool
+
+
+# A step that did not look further may have done so, and found the usual contacts: that is tried next.
+WAYS = (Way(False, False), Way(True, False), Way(True, True))
+
+
+class Given(NamedTuple):
+    """What steps take but impulses, (B, n) each."""
+
+    arrays: dict[str, Array]
+    struck: Array | None = None  # (B, nv, k) how the velocities by impulses of the first motion vary, where that counts
+
+
+class Solution(NamedTuple):
+    """Steps with the impulses that they had, made exact."""
+
+    along: Kernel
+    kinds: RowKinds
+    modes: list[Modes]
+    x: Array  # (B, m)
+    value: OpenContactStep
+    slopes: dict[str, Array]
+
+
 class TakenSteps(NamedTuple):
     """What steps found from states (B, n): what the one before left, and what they leave."""
 
@@ -105,7 +134,7 @@ class ContactLinearizer:
         self._wrt = ("q", "v", *more, u, *(["parameters"] if symbols else []), "impulses")
         self._ends = np.cumsum([2 * model.nv + self.memory, *self._shapes[u], len(symbols)])
         self._limits = limits_in_step(model, contact)
-        self._kernels: dict[tuple[tuple[int, ...], bool], tuple[Kernel, RowKinds]] = {}
+        self._kernels: dict[tuple[tuple[int, ...], Way], tuple[Kernel, RowKinds]] = {}
 
     def __call__(
         self, q: Array, v: Array, steps: Array, inputs: dict[str, Array], taken: TakenSteps
@@ -120,14 +149,13 @@ class ContactLinearizer:
         looked_further = ~np.isin(np.round(taken.after[:, :slots]), (-1.0, *usual)).all(axis=1)
         columns, unique = np.empty((len(q), self._ends[0], self._ends[-1])), np.empty(len(q))
         after, found = NearState(np.empty(q.shape), np.empty(v.shape)), np.zeros(len(q), bool)
-        # A step that did not look further may have done so, and found the usual contacts: that is tried next.
-        for bent in (False, True):
-            those = np.flatnonzero(~found & (bent | ~looked_further))
+        for way in WAYS:
+            those = np.flatnonzero(~found & (way.bent | ~looked_further))
             if not len(those):
                 continue
             given = {name: x[those] for name, x in inputs.items()}
             same, *parts = self._of_alike(
-                q[those], v[those], steps[those], given, TakenSteps(*(x[those] for x in taken)), bent
+                q[those], v[those], steps[those], given, TakenSteps(*(x[those] for x in taken)), way
             )
             found[those] = same
             for whole, part in zip((columns, unique, *after), parts, strict=True):
@@ -144,23 +172,23 @@ class ContactLinearizer:
         ), after
 
     def _of_alike(
-        self, q: Array, v: Array, steps: Array, inputs: dict[str, Array], taken: TakenSteps, bent: bool
+        self, q: Array, v: Array, steps: Array, inputs: dict[str, Array], taken: TakenSteps, way: Way
     ) -> tuple[Array, Array, Array, Array, Array]:
-        """Of states in all of which paths that bend into the ground count, or in none: whether the steps were these, A,
-        B and P beside each other, whether these are unique, and the states after.
+        """Of states at which steps found contacts in one way: whether the steps were these, A, B and P beside each
+        other, whether these are unique, and the states after.
         """
-        numbers, along, kinds = self._kernel(taken.after, bent)
-        x, nv, ends = self._impulses(q, taken.after, numbers, kinds), self.model.nv, self._ends[-1]
+        nv, ends = self.model.nv, self._ends[-1]
         rubbed = taken.before[:, -self.memory :] if self.memory else np.zeros((len(q), 0))
         given = {"q": q, "v": v, "dt": np.full(len(q), self._dt), "step": steps.astype(float), "rubbed": rubbed}
-        given |= inputs
-        value, slopes = self._slopes(along, given | {"impulses": x})
-        found = zip(x, value.rows, slopes["rows"][..., ends:], strict=True)
-        modes, smallest = zip(*(Modes.of(kinds, *at).within(*at) for at in found), strict=True)
-        x = np.array(smallest)
-        x = self._solved(modes, x, value, slopes)
-        value, slopes = self._slopes(along, given | {"impulses": x})
-        columns, consistent = self._columns(modes, x, value, slopes)
+        begun = Given(given | inputs)
+        if way.struck:
+            # What the first motion was is not recorded: it had the contacts of the second.
+            first = self._solution(taken, begun, way._replace(struck=False))
+            by_all, _ = self._columns(first, ("changed",))
+            begun = Given(begun.arrays | {"change": first.value.changed}, by_all)
+        found = self._solution(taken, begun, way)
+        _, _, modes, x, value, slopes = found
+        columns, consistent = self._columns(found)
         unique = np.empty(len(q))
         for k, mode in enumerate(modes):
             clear = mode.is_clear(x[k], value.rows[k], slopes["rows"][k][:, ends:])
@@ -172,9 +200,8 @@ class ContactLinearizer:
         shared = np.flatnonzero([np.any(other) for other in others])
         if len(shared):
             unique[shared] *= self._same_by_others(
-                [modes[k] for k in shared], x[shared] + np.array(others)[shared],
-                along, {name: y[shared] for name, y in given.items()}, columns[shared], value.v[shared],
-            )  # fmt: skip
+                found, shared, x[shared] + np.array(others)[shared], begun, columns[shared]
+            )
         apart = self._loops_part(slopes, ends)
         if apart.any():
             size = 2 * nv + len(self._symbols)  # loops whose lengths vary are closed by other states
@@ -185,6 +212,15 @@ class ContactLinearizer:
             columns[apart, :, ends - len(self._symbols) :] += closed[..., 2 * nv :]
         return self._are_same(value, v, taken), columns, unique, value.q, value.v
 
+    def _solution(self, taken: TakenSteps, given: Given, way: Way) -> Solution:
+        numbers, along, kinds = self._kernel(taken.after, way)
+        x = self._impulses(given.arrays["q"], taken.after, numbers, kinds)
+        value, slopes = self._slopes(along, given, x)
+        found = zip(x, value.rows, slopes["rows"][..., self._ends[-1] :], strict=True)
+        modes, smallest = zip(*(Modes.of(kinds, *at).within(*at) for at in found), strict=True)
+        x = self._solved(modes, np.array(smallest), value, slopes)
+        return Solution(along, kinds, list(modes), x, *self._slopes(along, given, x))
+
     def _solved(self, modes: Sequence[Modes], x: Array, value: OpenContactStep, slopes: dict[str, Array]) -> Array:
         """Impulses (B, m) made exact."""
         found = np.empty(x.shape)
@@ -193,57 +229,61 @@ class ContactLinearizer:
             found[k] = mode.solved(x[k], G, value.rows[k] - G @ x[k])
         return found
 
-    def _columns(
-        self, modes: Sequence[Modes], x: Array, value: OpenContactStep, slopes: dict[str, Array]
-    ) -> tuple[Array, Array]:
-        """A, B and P beside each other, (B, n, k), and (B,) whether rows that depend on each other agree."""
-        ends = self._ends[-1]
-        columns, consistent = np.empty((len(x), self._ends[0], ends)), np.empty(len(x), bool)
+    def _columns(self, found: Solution, names: tuple[str, ...] = ()) -> tuple[Array, Array]:
+        """A, B and P beside each other, (B, n, k), and (B,) whether rows that depend on each other agree.
+
+        names  of other outputs than the state
+        """
+        ends, (_, _, modes, x, value, slopes) = self._ends[-1], found
+        names = names or ("q", "v", "rubbed")[: 3 if self.memory else 2]
+        columns, consistent = [], np.empty(len(x), bool)
         for k, mode in enumerate(modes):
             by_t, by_x = np.split(slopes["rows"][k], [ends], axis=1)
             dx, consistent[k] = mode.variation(x[k], value.rows[k], by_x, by_t)
-            state = np.concatenate([slopes[name][k] for name in ("q", "v", "rubbed")[: 3 if self.memory else 2]])
-            columns[k] = state[:, :ends] + state[:, ends:] @ dx
-        return columns, consistent
+            outputs = np.concatenate([slopes[name][k] for name in names])
+            columns.append(outputs[:, :ends] + outputs[:, ends:] @ dx)
+        return np.array(columns), consistent
 
-    def _same_by_others(
-        self, modes: list[Modes], x: Array, along: Kernel, given: dict[str, Array], columns: Array, v: Array
-    ) -> Array:
-        """(B,) whether other impulses x that solve the same equations lead to the same velocities and derivatives.
+    def _same_by_others(self, found: Solution, which: Array, x: Array, begun: Given, columns: Array) -> Array:
+        """(B,) whether other impulses x that solve the same equations lead to the same velocities and derivatives, of
+        those of the states that are meant.
 
         A box that slides on four corners may load one pair of them or the other. As soon as it spins these brake it
         differently: the step has several solutions, of which the solver finds one.
         """
-        value, slopes = self._slopes(along, given | {"impulses": x})
-        x = self._solved(modes, x, value, slopes)
-        value, slopes = self._slopes(along, given | {"impulses": x})
-        others, _ = self._columns(modes, x, value, slopes)
+        arrays = {name: y[which] for name, y in begun.arrays.items()}
+        given = Given(arrays, None if begun.struck is None else begun.struck[which])
+        modes, v = [found.modes[k] for k in which], found.value.v[which]
+        x = self._solved(modes, x, *self._slopes(found.along, given, x))
+        value, slopes = self._slopes(found.along, given, x)
+        others, _ = self._columns(Solution(found.along, found.kinds, modes, x, value, slopes))
         moved = np.abs(value.v - v).max(axis=1, initial=0.0) > EDGE * (1.0 + np.abs(v).max(axis=1, initial=0.0))
         sizes = np.abs(columns).max(axis=(1, 2), initial=0.0)
         return ~moved & (np.abs(others - columns).max(axis=(1, 2), initial=0.0) <= EDGE * (1.0 + sizes))
 
-    def _kernel(self, left: Array, bent: bool) -> tuple[tuple[int, ...], Kernel, RowKinds]:
+    def _kernel(self, left: Array, way: Way) -> tuple[tuple[int, ...], Kernel, RowKinds]:
         """That knows all contacts which steps had, by what they left."""
         slots = self.contact.contacts.slots
         wanted = {*self.contact.contacts.usual, *(int(x) for x in np.unique(np.round(left[:, :slots])) if x >= 0)}
-        alike = [known for known, other in self._kernels if other == bent]
+        alike = [known for known, other in self._kernels if other == way]
         fitting = [known for known in alike if wanted <= set(known)]
         numbers = min(fitting, key=len) if fitting else tuple(sorted(wanted.union(*alike)))
-        if (numbers, bent) not in self._kernels:
+        if (numbers, way) not in self._kernels:
             pairs = [self.contact.contacts.pair_of(k) for k in numbers]
             rubs = [rub for rub in self.contact.rubs if are_rows(self.contact) or not rub.is_joint]
             bounds = np.array([self._dt * rub.size for rub in rubs])
             sizes = tuple(3 + turns_of(pair.lengths) for pair in pairs)
             friction = np.array([pair.friction for pair in pairs], float)
             kinds = RowKinds(bounds, len(self._limits), friction, sizes, self.contact.convex)
-            algorithm = open_contact_step_algorithm(self.model, self._settings, self._shapes, kinds.total)
+            shapes = self._shapes | ({"change": (self.model.nv,)} if way.struck else {})
+            algorithm = open_contact_step_algorithm(self.model, self._settings, shapes, kinds.total)
             along: Kernel = compile(
-                self.model, algorithm, settings=self._settings, numbers=numbers, bent=bent, derivative="jvp",
-                wrt=self._wrt,
+                self.model, algorithm, settings=self._settings, numbers=numbers, **way._asdict(), derivative="jvp",
+                wrt=(*self._wrt[:-1], *(["change"] if way.struck else []), self._wrt[-1]),
                 lanes="auto", parameters=self._symbols or None,
             )  # fmt: skip
-            self._kernels[numbers, bent] = along, kinds
-        return numbers, *self._kernels[numbers, bent]
+            self._kernels[numbers, way] = along, kinds
+        return numbers, *self._kernels[numbers, way]
 
     def _impulses(self, q: Array, left: Array, numbers: tuple[int, ...], kinds: RowKinds) -> Array:
         """(B, m) of what steps from q left."""
@@ -264,10 +304,11 @@ class ContactLinearizer:
             out[:, span.start : span.stop - 1], out[:, span.stop - 1] = found[:, k, :tangents], found[:, k, -1]
         return out
 
-    def _slopes(self, along: Kernel, given: dict[str, Array]) -> tuple[OpenContactStep, dict[str, Array]]:
+    def _slopes(self, along: Kernel, begun: Given, impulses: Array) -> tuple[OpenContactStep, dict[str, Array]]:
         """Values (B, n), and derivatives (B, n, k) along everything, by one batch of directions."""
-        by_name = {port.name: port for port in along.tape.inputs}
-        directions = [by_name[f"d{name}"] for name in self._wrt]
+        by_name, given = {port.name: port for port in along.tape.inputs}, begun.arrays | {"impulses": impulses}
+        names = (*self._wrt[:-1], "change", self._wrt[-1]) if begun.struck is not None else self._wrt
+        directions = [by_name[f"d{name}"] for name in names]
         batch, k = len(given["q"]), sum(port.size for port in directions)
         arrays = {name: np.repeat(x, k, axis=0) for name, x in given.items()}
         ends = np.cumsum([port.size for port in directions])[:-1]
@@ -275,6 +316,11 @@ class ContactLinearizer:
         arrays |= {port.name: np.tile(x, (batch, 1)) for port, x in zip(directions, units, strict=True)}
         found = called(along, arrays)
         slopes = {x: getattr(found, f"d{x}").reshape(batch, k, -1).swapaxes(1, 2) for x in OpenContactStep._fields}
+        if begun.struck is not None:
+            first, last = self._ends[-1], self._ends[-1] + self.model.nv
+            for name, s in slopes.items():
+                through = s[..., :first] + s[..., first:last] @ begun.struck
+                slopes[name] = np.concatenate([through, s[..., last:]], axis=-1)
         return OpenContactStep(*(getattr(found, x)[::k] for x in OpenContactStep._fields)), slopes
 
     def _are_same(self, value: OpenContactStep, v: Array, taken: TakenSteps) -> Array:

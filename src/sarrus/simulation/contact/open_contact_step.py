@@ -31,6 +31,7 @@ class OpenContactStep(NamedTuple):
 
     q: Array
     v: Array
+    changed: Array  # (nv,) velocities by impulses
     rubbed: Array  # (f,) dry friction, as parts of its size
     rows: Array  # (m,) of what rubs, of limits, then of contacts tangents and the normal
     gaps: Array  # (limits + contacts,)
@@ -40,11 +41,13 @@ class OpenContactStep(NamedTuple):
 
 
 def open_contact_step(
-    model: Model, settings: StepSettings, numbers: tuple[int, ...], bent: bool, **inputs: Array
+    model: Model, settings: StepSettings, numbers: tuple[int, ...], bent: bool, struck: bool, **inputs: Array
 ) -> OpenContactStep:
     """A step on the ground with impulses of all limits, and of the contacts of these numbers.
 
-    bent: whether paths that bend into the ground count, as in steps that look at every contact (`every_contact.py`)
+    bent    whether paths that bend count, as in steps that look at every contact (`every_contact.py`)
+    struck  whether they did so twice: paths and velocity products are then those of the first motion that they found,
+            in which impulses changed velocities by the input `change`
     """
     contact = settings.contact
     assert contact is not None
@@ -53,20 +56,24 @@ def open_contact_step(
     if are_rows(contact):
         free = start.unrubbed()
     poses = world_poses(tree_of(model), free.at.joints)
-    v_free = free.velocity(v, dt)
-    step = ContactProblemAtState(model, contact, free, poses, v, v_free, dt, start.friction, are_rows(contact))
+    v_free = first = free.velocity(v, dt)
+    step = ContactProblemAtState(
+        model, contact, free, poses, v, v_free, dt, start.friction, are_rows(contact), moving=start.moving
+    )
+    if struck:
+        step, first = step.struck(inputs["change"]), v_free + inputs["change"]
     some = replace(contact.contacts, usual=numbers)
-    twists, candidates = node_twists(free.at, poses, v_free), some.candidates(poses, numbers)
+    twists, candidates = node_twists(free.at, poses, first), some.candidates(poses, numbers)
     contacts = contacts_where_it_stands(step, some, twists)
     if bent:
         rates = [c.closing(twists) for c in candidates]
-        bends = bends_of(some, candidates, poses, node_bends(free.at, poses, v_free, twists), rates, dt)
+        bends = bends_of(some, candidates, poses, node_bends(free.at, poses, first, twists), rates, dt)
         contacts = [c._replace(bend=bend) for c, bend in zip(contacts, bends, strict=True)]
     limits = [usual_limit(limit, q, v_free, dt) for limit in limits_in_step(model, contact)]
     # Whether it is looked at is decided by the step itself: impulses of what is not are zero.
     contacts = [c._replace(active=1.0) for c in contacts]
     problem, response = step.posed(contacts, limits)
-    v_end = v_free + response(problem.G.wrenches(x)).velocity  # type: ignore[union-attr]
+    v_end = step.v_free + response(problem.G.wrenches(x)).velocity  # type: ignore[union-attr]
     rows = problem.G @ x + problem.g
     rows = rows if problem.compliance is None else rows + problem.compliance * x
     shift = step.shift(lambda: (problem, response), rows, contacts, limits)
@@ -76,6 +83,7 @@ def open_contact_step(
     asked = np.zeros(0) if free.loops is None else free.residual + free.loops.G @ free.forces
     return OpenContactStep(
         *moved_straight(model, q, v_end, dt, shift),
+        v_end - v_free,
         start.friction.parts(rubbed),
         rows,
         vector(*(x.gap for x in (*limits, *contacts))),
@@ -97,7 +105,7 @@ def open_contact_step_algorithm(
     shapes |= {"rubbed": (len(contact.rubs),)} if remembers(contact) else {}
     shapes |= inputs | {"impulses": (impulses,)}
     takes = tuple(Input(name, False, shape) for name, shape in shapes.items())
-    return Algorithm("open_contact_step", open_contact_step, takes, None, ("settings", "numbers", "bent"))
+    return Algorithm("open_contact_step", open_contact_step, takes, None, ("settings", "numbers", "bent", "struck"))
 
 
 def are_rows(contact: ContactSettings) -> bool:
