@@ -75,7 +75,7 @@ def test_limbs_that_whirl_gain_no_energy(root, geared):
 
 
 def test_limbs_that_strike_the_ground_while_they_whirl_gain_hardly_any_energy():
-    """Little more than in flight. With velocity products of the motion before an impact for the whole of its step, they gained
+    """Little more than in flight. With the velocity products of the motion before an impact for the whole step, it was
     0.26 % at 1 ms.
     """
     model = whirling("free", geared=False, height=0.0, hands=True).with_gravity(np.zeros(3))
