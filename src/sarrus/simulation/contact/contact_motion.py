@@ -33,7 +33,7 @@ from sarrus.simulation.contact.every_contact import SPEED, every_contact, passed
 from sarrus.simulation.contact.limits import JointLimit, Limit, limits_in_slots, limits_of, usual_limit, violated
 from sarrus.simulation.contact.motion import Before, ContactMotion, of_size
 from sarrus.simulation.contact.settings import ContactSettings
-from sarrus.simulation.contact.slots import STRAIGHT, Contact
+from sarrus.simulation.contact.slots import OF_RIMS, STRAIGHT, Contact
 from sarrus.simulation.contact.step_start import StepStart
 from sarrus.spatial.arrays import Array, Scalar, vector
 from sarrus.spatial.choice import choose
@@ -175,7 +175,11 @@ def contacts_where_it_stands(
         active = choose(c.gap + (LEVER * step.dt) * c.closing(twists), 0.0, 1.0, near)
         is_rim = isinstance(contacts.pair_of(c.number).a.shape, Cylinder | Ellipsoid)
         closes = closing(-sinking_of(contacts, c, step.poses, twists[c.a], step.dt), step.dt) if is_rim else 0.0
-        out.append(Contact(float(c.number), active, c.gap, c.friction, at, STRAIGHT._replace(closes=closes)))
+        out.append(
+            Contact(
+                float(c.number), active, c.gap, c.friction, at, STRAIGHT._replace(closes=closes, by_velocities=OF_RIMS)
+            )
+        )
     return out
 
 

@@ -40,9 +40,6 @@ from sarrus.spatial.replacement import replace_where
 from sarrus.status import Status
 
 BOUNCE_SPEED = 1e-2  # m/s below which nothing bounces
-# What velocities make up for of a path that bends into the ground; positions do the rest. With all of it, a limb gains
-# energy whose path bends more from step to step.
-BY_VELOCITIES = 0.75
 _FAR = 1e10  # metres or radians from a limit that is not looked at
 
 
@@ -131,7 +128,7 @@ class ContactProblemAtState(NamedTuple):
             normal += contact.at.size
             opening = self._normal_velocity(contact, before[normal - 1], restitution)
             slides = (1.0 / self.dt) * (contact.at.directions[:2] @ contact.bend.slides)
-            own = [*slides, opening + (BY_VELOCITIES / self.dt) * contact.bend.closes]
+            own = [*slides, opening + (contact.bend.by_velocities / self.dt) * contact.bend.closes]
             # Of a slot that nothing is in: its gap may be that of a touch which is not there, 1e10.
             *across, opening = (choose(0.5, contact.active, x, 0.0) for x in own)
             openings += [*across, *[0.0] * (contact.at.size - 3), opening]
@@ -249,7 +246,7 @@ class ContactProblemAtState(NamedTuple):
         first, with_rows = len(self.bounded), self.with_rows
         rows = [*range(first, first + len(limits))]
         rows += [span.stop - 1 for span in row_spans(first + len(limits), [c.at.size for c in rigid])]
-        bends = [*[0.0] * len(limits), *((1.0 - BY_VELOCITIES) * c.bend.closes for c in rigid)]
+        bends = [*[0.0] * len(limits), *((1.0 - c.bend.by_velocities) * c.bend.closes for c in rigid)]
         wanted = [
             undone(x.gap, self.dt, self.dt * velocities[k] + bend, x.active)
             for k, x, bend in zip(rows, (*limits, *rigid), bends, strict=True)
