@@ -138,10 +138,10 @@ def rows_of(name: str, scene: Scene) -> list[dict[str, Any]]:
     settings = simulations["dense"]._step_settings.contact
     assert settings is not None
     standing, limits = len(settings.contacts.usual), min(settings.limit_slots, 2 * len(settings.limited))
-    joints = sum(rub.is_joint for rub in settings.rubs)
+    joints = sum(rub.is_joint for rub in settings.rubs) if settings.exact_friction else 0
     between = [("standing, friction", standing, joints + len(settings.usual_limits))] if joints else []
     problems = [("standing", standing, len(settings.usual_limits)), *between]
-    if len(matrix.newton) == len(problems) + 2:
+    if len(matrix.newton) == len(problems) + 3:  # that of any contacts may be solved twice
         problems.append(("standing, limits", standing, joints + limits))
     problems.append(("any", settings.contacts.slots, joints + limits))
     rows = []
