@@ -90,6 +90,14 @@ class Candidate(NamedTuple):
         return self.normal @ acceleration
 
 
+def of_same_nodes(candidates: Sequence[Candidate]) -> dict[tuple[int, int], list[int]]:
+    """Which of the candidates, counted from 0, two nodes have together: a and b."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for k, c in enumerate(candidates):
+        found.setdefault((c.a, c.b), []).append(k)
+    return found
+
+
 class Bound(NamedTuple):
     """A distance that is not greater than the true one, the rate at which it opens, and whose it is."""
 

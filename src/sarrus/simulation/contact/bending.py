@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sarrus.mechanics.contact.contact_rows import Bend, Poses, Twist
-from sarrus.mechanics.contact.contact_set import Candidate, ContactSet
+from sarrus.mechanics.contact.contact_set import Candidate, ContactSet, of_same_nodes
 from sarrus.mechanics.contact.rolling import radii_of_touch, sinking
 from sarrus.model.bodies import WORLD
 from sarrus.model.geometries import Plane
@@ -36,7 +36,7 @@ def bends_of(
     rates: Sequence[Scalar],
     dt: Scalar,
 ) -> list[Bent]:
-    """Of all candidates.
+    """Of all candidates, with motions of nodes that bend as `bends` say.
 
     rates  at which gaps open
     """
@@ -49,7 +49,7 @@ def bends_of(
 def _closes(
     contacts: ContactSet, found: Sequence[Candidate], poses: Poses, bends: Sequence[Bend], dt: Scalar
 ) -> list[Scalar]:
-    """Of a hand that whips around, of a rim.
+    """Metres by which gaps close beyond what their rates say: those of a hand that whips around, of a rim.
 
     Where a point bends away instead, it may be one of many in a row, as on a wheel: nothing is gained.
     """
@@ -60,7 +60,7 @@ def _closes(
 def _slides(
     contacts: ContactSet, found: Sequence[Candidate], bends: Sequence[Bend], ahead: Sequence[Scalar], dt: Scalar
 ) -> list[Array]:
-    """(3,) metres of all candidates.
+    """(3,) metres in the world by which what touches slides beyond what its velocity says.
 
     Points of a body that turns about one of them cannot all stick: of things that touch in several points, it is a
     motion of rigid bodies that has the right one at the point which is the lowest after the step.
@@ -68,10 +68,7 @@ def _slides(
     ahead  gaps after the step
     """
     part, slides = 0.5 * dt * dt, [np.zeros(3)] * len(found)
-    together: dict[tuple[int, int], list[int]] = {}
-    for k, c in enumerate(found):
-        together.setdefault((c.a, c.b), []).append(k)
-    for (a, b), mine in together.items():
+    for (a, b), mine in of_same_nodes(found).items():
         lowest, *others = mine
         least, point, sliding = ahead[lowest], found[lowest].point, _sliding(contacts, found[lowest], bends)
         for k in others:
@@ -88,7 +85,7 @@ def _sliding(contacts: ContactSet, c: Candidate, bends: Sequence[Bend]) -> Array
     """(3,) how the velocity changes with which two bodies slide where they touch; velocities of joints do not.
 
     The lowest point of a ball is another one as it turns: it slides as the centre does, and by what makes it turn
-    faster. Of other round things it would depend on how they are curved; they are taken to slide as they do.
+    faster. Of other round things it depends on how they are curved: what their velocity says is all that counts.
     """
     pair, touch = contacts.pair_and_touch(c.number)
     at = bends[c.a].at(c.point)

@@ -20,7 +20,7 @@ import numpy as np
 
 from sarrus.mechanics.contact.cone import either, largest, tiny
 from sarrus.mechanics.contact.contact_rows import Twist, node_bends, node_twists
-from sarrus.mechanics.contact.contact_set import Bound, Candidate
+from sarrus.mechanics.contact.contact_set import Bound, Candidate, of_same_nodes
 from sarrus.simulation.contact.bending import bends_of
 from sarrus.simulation.contact.contact_problem import ContactProblemAtState
 from sarrus.simulation.contact.limits import JointLimit, limits_in_slots
@@ -136,11 +136,8 @@ def every_contact(
 
 def shares_of_bodies(found: Sequence[Candidate], pushes: Sequence[Scalar]) -> list[Scalar]:
     """Of every candidate: its push as a part of the largest one on the same body; 0 where it does not push."""
-    together: dict[tuple[int, int], list[int]] = {}
-    for k, c in enumerate(found):
-        together.setdefault((c.a, c.b), []).append(k)
     shares: list[Scalar] = [0.0] * len(found)
-    for mine in together.values():
+    for mine in of_same_nodes(found).values():
         most: Scalar = 0.0
         for k in mine:
             most = larger(most, pushes[k])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.mechanics.contact.contact_rows import ContactPoint, frame_of_normal, turns_about
-from sarrus.mechanics.contact.contact_set import Candidate, turns_of
+from sarrus.mechanics.contact.contact_set import Candidate, of_same_nodes, turns_of
 from sarrus.model.bodies import WORLD
 from sarrus.model.meeting_pairs import depth_first_order
 from sarrus.spatial.arrays import Array, Scalar, vector
@@ -126,10 +126,7 @@ def by_importance(candidates: Sequence[Candidate], ahead: Sequence[Scalar], reac
         # How deep they are counts, and how far they would not come in the step; hardly how far beyond the ground.
         levels = [larger(x, smaller(c.gap, 0.0)) for c, x in zip(candidates, ahead, strict=True)]
         bonus: list[Scalar] = [0.0] * len(candidates)
-        together: dict[tuple[int, int], list[int]] = {}
-        for k, c in enumerate(candidates):
-            together.setdefault((c.a, c.b), []).append(k)
-        for mine in together.values():
+        for mine in of_same_nodes(candidates).values():
             if len(mine) <= len(_SIDES):
                 for k in mine:
                     bonus[k] = 1.0
