@@ -13,7 +13,7 @@ from pathlib import Path
 import sarrus
 from benchmarks.command_line import parser_of
 
-EXTRAS = ("casadi", "plots", "parquet", "viewer", "peers", "jax", "torch", "gym", "ray")
+EXTRAS = ("casadi", "coal", "plots", "parquet", "viewer", "peers", "jax", "torch", "gym", "ray")
 
 
 def name_of(requirement: str) -> str:
