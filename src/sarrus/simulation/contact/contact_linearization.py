@@ -15,6 +15,9 @@ does without contacts.
 Unless friction is exact, a joint that sticks is held by what its friction was in the step before, which is part of the
 state, then: A and B have rows and columns for it, after those of q and v.
 
+Where impulses change velocities and their products by much, a step solves for impulses twice (`every_contact.py`). How
+the velocities vary by which it changed them first follows in the same way, and is an input of the second.
+
 Symbols of a model (masses, lengths, gear ratios) are inputs of the open step like the state and what acts.
 """
 
