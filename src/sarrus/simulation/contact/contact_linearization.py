@@ -282,7 +282,7 @@ class ContactLinearizer:
             algorithm = open_contact_step_algorithm(self.model, self._settings, shapes, kinds.total)
             along: Kernel = compile(
                 self.model, algorithm, settings=self._settings, numbers=numbers, **way._asdict(), derivative="jvp",
-                wrt=(*self._wrt[:-1], *(["change"] if way.struck else []), self._wrt[-1]),
+                wrt=self._directions(way.struck),
                 lanes="auto", parameters=self._symbols or None,
             )  # fmt: skip
             self._kernels[numbers, way] = along, kinds
@@ -307,11 +307,14 @@ class ContactLinearizer:
             out[:, span.start : span.stop - 1], out[:, span.stop - 1] = found[:, k, :tangents], found[:, k, -1]
         return out
 
+    def _directions(self, struck: bool) -> tuple[str, ...]:
+        """Inputs along which the open step is differentiated; impulses are the last."""
+        return (*self._wrt[:-1], "change", self._wrt[-1]) if struck else self._wrt
+
     def _slopes(self, along: Kernel, begun: Given, impulses: Array) -> tuple[OpenContactStep, dict[str, Array]]:
         """Values (B, n), and derivatives (B, n, k) along everything, by one batch of directions."""
         by_name, given = {port.name: port for port in along.tape.inputs}, begun.arrays | {"impulses": impulses}
-        names = (*self._wrt[:-1], "change", self._wrt[-1]) if begun.struck is not None else self._wrt
-        directions = [by_name[f"d{name}"] for name in names]
+        directions = [by_name[f"d{name}"] for name in self._directions(begun.struck is not None)]
         batch, k = len(given["q"]), sum(port.size for port in directions)
         arrays = {name: np.repeat(x, k, axis=0) for name, x in given.items()}
         ends = np.cumsum([port.size for port in directions])[:-1]

@@ -175,11 +175,8 @@ def contacts_where_it_stands(
         active = choose(c.gap + (LEVER * step.dt) * c.closing(twists), 0.0, 1.0, near)
         is_rim = isinstance(contacts.pair_of(c.number).a.shape, Cylinder | Ellipsoid)
         closes = closing(-sinking_of(contacts, c, step.poses, twists[c.a], step.dt), step.dt) if is_rim else 0.0
-        out.append(
-            Contact(
-                float(c.number), active, c.gap, c.friction, at, STRAIGHT._replace(closes=closes, by_velocities=OF_RIMS)
-            )
-        )
+        bend = STRAIGHT._replace(closes=closes, by_velocities=OF_RIMS)
+        out.append(Contact(float(c.number), active, c.gap, c.friction, at, bend))
     return out
 
 
